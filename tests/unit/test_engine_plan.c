@@ -1,28 +1,88 @@
-/* Plans for engines: one price in search, simulator and export, against all placements of small graphs; what
- * the engine does by itself is the plan where nothing beats it by more than predictions are off. */
+/* Plans for engines: one price in search, simulator, comparison and export, against all placements of small
+ * graphs; what the engine does by itself is the plan where nothing beats it by more than predictions are off.
+ * Engines that read the model (llama.cpp, vLLM) get small random ones; test_llama_best and test_vllm hold
+ * their plans against all others. */
 #include "check.h"
+#include "compare.h"
 #include "engine_plan.h"
 #include "engine_rules.h"
+#include "gguf_bytes.h"
 #include "instance.h"
+#include "load.h"
+#include "rng.h"
 #include "small_problem.h"
 #include "support.h"
+#include "system_json.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_OPS = 6, MOST_DEVS = 3 };
 
-static void open_world(small_problem *w, const char *engine, uint64_t seed)
+/* The file of an engine that reads one. */
+typedef struct file {
+	gguf_bytes bytes;
+	berth_content content;
+	berth_read_options read;
+} file;
+
+/* A language model of one to three narrow layers, on a CPU and one or two GPUs, some of which hold a part. */
+static void read_model(small_problem *w, uint64_t seed, file *f)
+{
+	static const char *const words[][2] = {{"mode=decode", "context=64"}, {"mode=prefill", "context=64"}};
+	berth_rng r = berth_rng_seed(seed, 7);
+	berth_err err = {0};
+	gguf_recipe m = *gguf_recipe_find("llama-3-8b");
+	char text[1000], *at = text, *end = text + sizeof text;
+	int layers = 1 + (int)berth_rng_below(&r, 3), gpus = 1 + (int)berth_rng_below(&r, 2);
+	m.kv_heads = 1 + (int)berth_rng_below(&r, 2);
+	m.heads = 2 * m.kv_heads;
+	m.key = m.value = 32;
+	m.hidden = 32 * m.heads;
+	m.ffn = 64 * (1 + (int)berth_rng_below(&r, 8));
+	m.vocab = 128 * (1 + (int)berth_rng_below(&r, 8));
+	gguf_write(&f->bytes, &m, layers);
+	f->content = (berth_content){.name = "m.gguf", .data = (const char *)f->bytes.p, .size = f->bytes.n};
+	f->read = (berth_read_options){.dim = words[berth_rng_below(&r, 2)], .n_dims = 2};
+	assert_ok(berth_graph_parse("m.gguf", f->content.data, f->content.size, &f->read, &w->mem, &w->tmp,
+	                            &w->g, NULL, &err),
+	          &err);
+	at += snprintf(at, (size_t)(end - at),
+	               "{\"format\":\"berth-system\",\"version\":1,\"name\":\"s\",\"devices\":["
+	               "{\"name\":\"cpu\",\"peak_flops\":%d,\"mem_bandwidth\":5e9}",
+	               1000000 * (1 + (int)berth_rng_below(&r, 2000)));
+	for (int i = 0; i < gpus; i++)
+		at += snprintf(at, (size_t)(end - at),
+		               ",{\"name\":\"gpu%d\",\"peak_flops\":1e12,\"mem_bandwidth\":%de8,"
+		               "\"memory_bytes\":%lld}",
+		               i, 1 + (int)berth_rng_below(&r, 500),
+		               (long long)(f->bytes.tensor_bytes * 1.5 * berth_rng_unit(&r)) + 200000000);
+	at += snprintf(at, (size_t)(end - at), "],\"links\":[");
+	for (int i = 0; i < gpus; i++)
+		at += snprintf(at, (size_t)(end - at),
+		               "%s{\"from\":\"cpu\",\"to\":\"gpu%d\",\"bandwidth\":%de8,\"both_ways\":true}",
+		               i ? "," : "", i, 1 + (int)berth_rng_below(&r, 100));
+	snprintf(at, (size_t)(end - at), "]}");
+	assert_ok(berth_system_parse_json("s", text, strlen(text), &w->mem, &w->tmp, &w->s, &err), &err);
+}
+
+static void open_world(small_problem *w, const char *engine, uint64_t seed, file *f)
 {
 	berth_err err;
 	instance in;
 	const berth_engine_rules *rules;
 	memset(w, 0, sizeof *w);
-	instance_make(seed, MOST_OPS, MOST_DEVS, &in);
-	read_both(in.graph, in.system, &w->mem, &w->tmp, &w->g, &w->s);
-	instance_free(&in);
 	assert_ok(berth_rules_find(engine, &rules, &err), &err);
+	*f = (file){.bytes = {0}};
+	if (berth_rules_run(rules, "GGUF")) {
+		read_model(w, seed, f);
+	} else {
+		instance_make(seed, MOST_OPS, MOST_DEVS, &in);
+		read_both(in.graph, in.system, &w->mem, &w->tmp, &w->g, &w->s);
+		instance_free(&in);
+	}
 	w->s.order = BERTH_ORDER_PRIORITY;
 	assert_ok(berth_system_for(rules, &w->s, &err), &err);
 	assert_ok(berth_problem_new(&w->g, &w->s, &w->mem, &w->tmp, &w->p, &err), &err);
@@ -38,9 +98,25 @@ static double value_of(small_problem *w, const int32_t *op_dev, const berth_obje
 	return v.value;
 }
 
-/* The least value of all feasible placements; INFINITY: there is none. */
+/* As a row of a comparison has it. */
+static double compared_value(small_problem *w, const berth_bounds *bounds, const int32_t *op_dev)
+{
+	const berth_compare_plan plan = {.name = "plan", .op_dev = op_dev};
+	berth_compare_cfg cfg = {
+		.n_seeds = 1, .plan = &plan, .n_plans = 1, .search = berth_search_cfg_default()};
+	berth_compare_row row;
+	berth_err err;
+	int32_t n;
+	assert_ok(berth_compare(&w->p, bounds, &cfg, &row, &n, &w->mem, &w->tmp, &err), &err);
+	assert_int_equal(n, 1);
+	return row.value;
+}
+
+/* The least value of all feasible placements; INFINITY: there is none; NAN: they are too many. */
 static double least_value(small_problem *w, const berth_objective *o)
 {
+	if (w->p.n_ops > MOST_OPS)
+		return NAN;
 	int32_t all = 1, op_dev[INSTANCE_MAX_OPS];
 	double least = INFINITY;
 	for (int32_t op = 0; op < w->p.n_ops; op++)
@@ -61,10 +137,14 @@ typedef struct counts {
 	int placed, kept, gained;
 } counts;
 
-static void check(small_problem *w, counts *n)
+static void check(small_problem *w, const file *f, counts *n)
 {
 	const berth_objective o = berth_objective_of(BERTH_LATENCY);
-	const berth_export_source source = {.g = &w->g, .s = &w->s, .p = &w->p};
+	const berth_export_source source = {.g = &w->g,
+	                                    .s = &w->s,
+	                                    .p = &w->p,
+	                                    .model = f->bytes.p ? &f->content : NULL,
+	                                    .read = f->bytes.p ? &f->read : NULL};
 	const berth_method *method;
 	berth_bounds bounds;
 	berth_engine_plan plan;
@@ -86,8 +166,9 @@ static void check(small_problem *w, counts *n)
 	assert_ok(berth_engine_plan_take(&plan, &o, &r, &w->mem, &w->tmp, &err), &err);
 	n->placed++;
 
-	/* one price: of the answer, of the simulator, of the sum, of the export */
+	/* one price: of the answer, of the simulator, of a comparison, of the sum, of the export */
 	assert_true(r.value == value_of(w, r.op_dev, &o, &feasible) && feasible);
+	assert_true(r.value == compared_value(w, &bounds, r.op_dev));
 	if (w->s.engine->cost->sums_times && !w->s.engine->times)
 		assert_near(r.value, berth_export_serial(&w->p, r.op_dev), 1e-15);
 	berth_export_source written = source;
@@ -100,8 +181,11 @@ static void check(small_problem *w, counts *n)
 	double usual = plan.usual ? value_of(w, plan.usual, &o, &usual_feasible) : INFINITY;
 	if (usual_feasible)
 		assert_true(r.value <= usual && plan.found <= usual);
-	assert_true(plan.found <= searched && plan.found >= least * (1 - 1e-12));
-	assert_true(isnan(r.lower_bound) || r.lower_bound <= least * (1 + 1e-12));
+	if (!isnan(least)) {
+		assert_true(plan.found <= searched && plan.found >= least * (1 - 1e-12));
+		assert_true(isnan(r.lower_bound) || r.lower_bound <= least * (1 + 1e-12));
+		assert_true(isnan(r.gap) || r.value <= least * (1 + r.gap) * (1 + 1e-12));
+	}
 	assert_true(plan.kept == (gain.known && usual_feasible && plan.gain.keep));
 	if (plan.kept)
 		assert_true(r.value == usual && plan.found >= usual * (1 - plan.gain.error) * (1 - 1e-12));
@@ -111,17 +195,26 @@ static void check(small_problem *w, counts *n)
 
 static void test_one_price(void **state)
 {
-	static const char *const engines[] = {"ort", "openvino", "torch", "accelerate"};
-	counts n = {0};
+	static const char *const engines[] = {"ort", "openvino", "torch", "accelerate", "llama.cpp", "vllm"};
+	enum { N_ENGINES = sizeof engines / sizeof *engines };
+	counts n[N_ENGINES] = {{0}}, all = {0};
 	(void)state;
 	for (uint64_t seed = 0; seed < 5000; seed++) {
 		small_problem w;
-		open_world(&w, engines[seed % 4], seed);
+		file f;
+		open_world(&w, engines[seed % N_ENGINES], seed, &f);
 		if (berth_problem_feasible(&w.p, NULL) == BERTH_OK)
-			check(&w, &n);
+			check(&w, &f, &n[seed % N_ENGINES]);
 		small_problem_free(&w);
+		free(f.bytes.p);
 	}
-	assert_true(n.placed > 2500 && n.kept > 200 && n.gained > 50);
+	for (int i = 0; i < N_ENGINES; i++) {
+		print_message("%s: %d placed, %d keep the default, %d gain on it\n", engines[i], n[i].placed,
+		              n[i].kept, n[i].gained);
+		assert_true(n[i].placed > 250);
+		all = (counts){all.placed + n[i].placed, all.kept + n[i].kept, all.gained + n[i].gained};
+	}
+	assert_true(all.placed > 3000 && all.kept > 200 && all.gained > 50);
 }
 
 int main(void)
