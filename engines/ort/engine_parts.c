@@ -28,7 +28,8 @@ berth_status engine_read_numbers(engine *e, const berth_json *q, const char *key
 	BERTH_TRY_NEW(&e->tmp, *count, err, *out);
 	cJSON_ArrayForEach(item, list.item)
 	{
-		if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0 && item->valuedouble < below))
+		if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0 && item->valuedouble < below) ||
+		    item->valuedouble != floor(item->valuedouble))
 			return berth_fail(err, BERTH_EINVAL, "\"%s\": entry %d is no whole number in 0 .. %g",
 			                  key, i, below - 1);
 		(*out)[i++] = (int32_t)item->valuedouble;
@@ -160,6 +161,26 @@ static berth_status get_plan(engine *e, const int32_t *placement, const int32_t 
 	return st;
 }
 
+/* Each operator once, and behind what it needs: others would wait for ever. */
+static berth_status check_order(engine *e, const int32_t *order, berth_err *err)
+{
+	int32_t *at;
+	BERTH_TRY_NEW(&e->tmp, e->model.n_ops, err, at);
+	for (int32_t i = 0; i < e->model.n_ops; i++) {
+		if (at[order[i]]++)
+			return berth_fail(err, BERTH_EINVAL, "\"order\" has operator %d twice", order[i]);
+		for (int32_t k = 0; k < ort_model_node(&e->model, order[i])->n_all; k++) {
+			int32_t v = ort_model_node(&e->model, order[i])->in[k],
+				from = v >= 0 ? e->model.value_op[v] : -1;
+			if (from >= 0 && !at[from])
+				return berth_fail(err, BERTH_EINVAL,
+				                  "\"order\" has operator %d before %d, which it needs",
+				                  order[i], from);
+		}
+	}
+	return BERTH_OK;
+}
+
 /* "placement" and "order" (NULL: none) of a question. */
 static berth_status read_plan(engine *e, const berth_json *q, int32_t **placement, int32_t **order,
                               berth_err *err)
@@ -169,7 +190,8 @@ static berth_status read_plan(engine *e, const berth_json *q, int32_t **placemen
 	BERTH_TRY(engine_read_numbers(e, q, "placement", e->model.n_ops, e->n_devs, placement, &n, err));
 	if (!cJSON_GetObjectItemCaseSensitive(q->item, "order"))
 		return BERTH_OK;
-	return engine_read_numbers(e, q, "order", e->model.n_ops, e->model.n_ops, order, &n, err);
+	BERTH_TRY(engine_read_numbers(e, q, "order", e->model.n_ops, e->model.n_ops, order, &n, err));
+	return check_order(e, *order, err);
 }
 
 /* Run the plan: warmup times unseen, then s->n times. */

@@ -60,6 +60,8 @@ static berth_status same_graph(const engine *e, const berth_json *q, berth_err *
 	{
 		const char *type = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(op, "type"));
 		const char *ours = e->model.onnx.node[e->model.op_node[i]].type;
+		if (!cJSON_IsObject(op))
+			return berth_fail(err, BERTH_EFORMAT, "operator %d of the graph is no object", i);
 		if (type && strcmp(type, ours) != 0)
 			return berth_fail(err, BERTH_EFORMAT,
 			                  "operator %d of the model is a %.40s, that of the graph a %.40s", i,
