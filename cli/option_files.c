@@ -104,15 +104,24 @@ static berth_status add_parts(cli *c, used_files *list, const char *path, const 
 	return BERTH_OK;
 }
 
-/* The files of a front: one for each number of a point. */
+bool cli_is_pattern(const char *path)
+{
+	const char *at = strchr(path, '%');
+	return at && at[1] == 'd' && !strchr(at + 1, '%');
+}
+
+const char *cli_numbered(berth_arena *mem, const char *pattern, int32_t number)
+{
+	const char *mark = strstr(pattern, "%d");
+	return berth_arena_printf(mem, "%.*s%d%s", (int)(mark - pattern), pattern, (int)number, mark + 2);
+}
+
+/* Those of a front, or of several seeds: one for each number. */
 static berth_status add_points(cli *c, used_files *list, const char *path, const char *by, int32_t owner,
                                berth_err *err)
 {
-	const char *mark = strstr(path, "%d");
-	for (int32_t i = 1; mark && i <= PLACE_PARETO_POINTS; i++)
-		BERTH_TRY(add(c, list,
-		              berth_arena_printf(&c->tmp, "%.*s%d%s", (int)(mark - path), path, i, mark + 2),
-		              by, true, owner, err));
+	for (int32_t i = 1; strstr(path, "%d") && i <= PLACE_PARETO_POINTS; i++)
+		BERTH_TRY(add(c, list, cli_numbered(&c->tmp, path, i), by, true, owner, err));
 	return BERTH_OK;
 }
 
@@ -152,7 +161,9 @@ static berth_status add_option(cli *c, used_files *list, const cli_option *o, in
 	if (o->kind == CLI_FILE_BOTH)
 		return add_beside(c, list, text_of(o), beside_database, by, owner, err);
 	BERTH_TRY(add_parts(c, list, text_of(o), by, owner, err));
-	return o->kind == CLI_FILE_OUT ? add_points(c, list, text_of(o), by, owner, err) : BERTH_OK;
+	return o->kind == CLI_FILE_OUT || o->kind == CLI_CHECKPOINT
+	               ? add_points(c, list, text_of(o), by, owner, err)
+	               : BERTH_OK;
 }
 
 /* Where our own words go, if that is a file. */

@@ -6,9 +6,15 @@
 #include "options.h"
 
 /* What commands write beside the files that are named: `train --env measured` the journal of its runs, behind
- * the name of the policy; `place --pareto` the points of a front, at most so many. */
+ * the name of the policy; `place --pareto` the points of a front and `train --seeds` policies, at most so
+ * many. */
 #define TRAIN_MEASURED_JOURNAL ".measured"
 enum { PLACE_PARETO_POINTS = 64 };
+
+/* Several outputs of one name: it has one %d and no other %. Then that of a number, 1 to PLACE_PARETO_POINTS:
+ * NULL when memory runs out. */
+bool cli_is_pattern(const char *path);
+const char *cli_numbered(berth_arena *mem, const char *pattern, int32_t number);
 
 /* After a command line was read: each output (CLI_FILE_OUT, CLI_FILE_ONLY, CLI_CHECKPOINT, CLI_FILE_BOTH) can
  * be written, and none is an input (CLI_FILE_IN, CLI_FILES_IN, CLI_FILES_MANY, CLI_FILE_BOTH, arguments,

@@ -16,7 +16,8 @@ extern const berth_result_kind fidelity_document, profile_document, adapt_docume
 	split_document, import_document;
 
 extern const berth_result_kind configure_document, serve_document;
-extern const berth_result_kind requests_document, pareto_document, train_document, train_ended_document;
+extern const berth_result_kind requests_document, pareto_document, train_document, train_seeds_document,
+	train_ended_document;
 
 /* The rows of the graph and the system that something is of. */
 #define CLI_PAIR(K, graph_name, system_name) \

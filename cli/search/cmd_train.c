@@ -3,6 +3,7 @@
 #include "cmd_train.h"
 
 #include "graph_load.h"
+#include "option_files.h"
 #include "print.h"
 #include "report.h"
 #include "say.h"
@@ -89,7 +90,7 @@ static berth_status train(cli *c, train_run *t, berth_err *err)
 	BERTH_TRY(cli_budget_open(&a->budget, &search, err));
 	t->cfg.objective = search.objective;
 	t->cfg.each_objective = a->each_objective;
-	t->cfg.seed = search.seed;
+	t->cfg.seed = t->seed;
 	t->cfg.pool = search.pool;
 	t->cfg.cancel = search.cancel;
 	t->cfg.path = a->out;
@@ -158,6 +159,10 @@ static berth_status check_args(const cli *c, train_args *a, berth_err *err)
 	if (a->measured.on && (c->n_args != 1 || a->on.n != 1))
 		return berth_fail(err, BERTH_EINVAL,
 		                  "train --env measured: one GRAPH and one SYSTEM are expected");
+	const char *one = a->seeds ? cli_given(c, "log|report") : NULL;
+	if (a->seeds && (one || a->measured.on || a->each_objective))
+		return berth_fail(err, BERTH_EINVAL, "train --seeds: not with %s%s", one ? "--" : "",
+		                  one ? one : a->measured.on ? "--env measured" : "--objective each");
 	if (a->measured.on) {
 		/* Runs for real tell times, and of one run alone. */
 		berth_objective objective;
@@ -233,7 +238,14 @@ static berth_status prepare(cli *c, train_args *a, train_run *t, berth_err *err)
 		return berth_fail(err, BERTH_EINVAL,
 		                  "train --env measured: an engine runs for one rank alone; leave mpirun "
 		                  "out");
+	if (t->ranks.n > 1 && t->seeds)
+		return berth_fail(err, BERTH_EINVAL,
+		                  "train --seeds: one process trains them; leave mpirun out, or train seed "
+		                  "by seed (--seed)");
 	BERTH_TRY(train_items_open(c, t, err));
+	if (t->seeds && !t->item)
+		return berth_fail(err, BERTH_EINVAL, "train --seeds: %d pairs are too many to be held",
+		                  (int)t->n_items);
 	if (t->ranks.me > 0) {
 		a->log = a->report = NULL;
 		return BERTH_OK;
@@ -270,13 +282,45 @@ static berth_status run_ranks(cli *c, train_args *a, train_run *t, berth_err *er
 	return st;
 }
 
+static berth_status run_one(cli *c, train_args *a, uint64_t seed, train_seeds *seeds, berth_err *err)
+{
+	train_run t = {.lock.fd = -1, .c = c, .a = a, .seed = seed, .seeds = seeds};
+	berth_status st = run_ranks(c, a, &t, err);
+	cli_rescue_by(NULL, NULL, 0); /* it would read t */
+	train_curves_free(&t.curves);
+	return st;
+}
+
+/* One training after the other, each with a policy of its own. Those that have ended are told in any case. */
+static berth_status run_seeds(cli *c, const train_args *a, berth_err *err)
+{
+	const int64_t last = (int64_t)a->budget.seed + a->seeds - 1;
+	train_seeds seeds = {0};
+	berth_status st = BERTH_OK;
+	if (!cli_is_pattern(a->out) || a->budget.seed < 1 || a->budget.seed > PLACE_PARETO_POINTS ||
+	    a->seeds > PLACE_PARETO_POINTS || last > PLACE_PARETO_POINTS)
+		return berth_fail(err, BERTH_EINVAL,
+		                  "train --seeds: seeds are from 1 to %d, and -o takes a name with %%d for "
+		                  "the seed, as in ours-%%d.safetensors",
+		                  PLACE_PARETO_POINTS);
+	BERTH_TRY_NEW(&c->mem, a->seeds, err, seeds.seed);
+	for (int32_t i = 0; i < a->seeds && st == BERTH_OK; i++) {
+		train_args one = *a;
+		int32_t seed = (int32_t)a->budget.seed + i;
+		BERTH_TRY(berth_got(one.out = cli_numbered(&c->mem, a->out, seed), err));
+		st = run_one(c, &one, (uint64_t)seed, &seeds, err);
+	}
+	if (seeds.n && (st == BERTH_OK || st == BERTH_EINTERRUPTED))
+		BERTH_TRY(train_tell_seeds(c, &seeds, err));
+	return st;
+}
+
 static berth_status run(cli *c, berth_err *err)
 {
 	train_args a = {.measured = cli_train_measured_default(),
 	          .decoding = berth_decoding_name(berth_train_cfg_default().learner.decoding),
 	          .at_once = BERTH_TRAINED_AT_ONCE,
 	          .budget = cli_budget_default()};
-	train_run t = {.lock.fd = -1, .c = c, .a = &a};
 	a.budget.evaluations.n = 0;
 	const cli_option options[] = {
 		{"on", 0, CLI_FILES_IN, &a.on, "SYSTEM,...", "the machines"},
@@ -304,6 +348,8 @@ static berth_status run(cli *c, berth_err *err)
 		{"policy", 0, CLI_FILE_IN, &a.budget.policy, "FILE",
 	         "with --fine-tune: the policy to begin with\tthe built-in one"},
 		{"seed", 0, CLI_SEED, &a.budget.seed, "N", "start of the random numbers"},
+		{"seeds", 0, CLI_COUNT, &a.seeds, "N",
+	         "so many policies, with seeds from --seed on, their spread, and the best; -o NAME-%d"},
 		{"threads", 0, CLI_THREADS, &a.budget.threads, "N",
 	         "worker threads; no effect on results\tall CPUs"},
 		{"env", 0, CLI_TEXT, &a.env, "E",
@@ -323,10 +369,7 @@ static berth_status run(cli *c, berth_err *err)
 	a.each_objective = strcmp(a.budget.objective, "each") == 0;
 	if (a.each_objective)
 		a.budget.objective = berth_metrics[BERTH_LATENCY].name;
-	berth_status st = run_ranks(c, &a, &t, err);
-	cli_rescue_by(NULL, NULL, 0); /* it would read t */
-	train_curves_free(&t.curves);
-	return st;
+	return a.seeds ? run_seeds(c, &a, err) : run_one(c, &a, a.budget.seed, NULL, err);
 }
 
 static const cli_rule rules[] = {
@@ -336,8 +379,8 @@ static const cli_rule rules[] = {
 const cli_verb cmd_train = {
 	"train",
 	"train GRAPH... --on SYSTEM[,SYSTEM...] | --pairs FILE [--teach N] [--fine-tune] [--objective O] "
-	"[--evaluations N] [--seed N] [--env simulated|measured] [--engine E] [--resume] [--log FILE] "
-	"[--report FILE.html] -o POLICY",
+	"[--evaluations N] [--seed N] [--seeds N] [--env simulated|measured] [--engine E] [--resume] "
+	"[--log FILE] [--report FILE.html] -o POLICY",
 	"train a placement policy on graphs and systems",
 	"Ctrl-C writes the checkpoint and ends with exit code 130; --resume goes on from there.\n"
 	"mpirun -n N berth train ... trains with N processes, on any hosts, to the same policy.\n"

@@ -1,5 +1,5 @@
 /* The parts of berth train: its pairs (train_items.c), what is kept of its updates (train_log.c), and what is
- * told of it (train_print.c). */
+ * told of it (train_print.c, of several seeds train_seeds.c). */
 #pragma once
 
 #include "budget.h"
@@ -48,8 +48,25 @@ typedef struct train_args {
 	bool resume, fine_tune, each_objective;
 	int64_t tight; /* every how many pairs; 0: none */
 	int64_t at_once, teach, width;
+	int64_t seeds; /* trainings, from --seed on; 0: one, whose policy is named as it stands */
 	cli_budget budget;
 } train_args;
+
+/* One of the trainings of --seeds, and what it came to. Values [n_items]: of one pass of its policy, and the
+ * best that training found. NAN: nothing that fits. Ratios: geometric means over the best heuristics'. */
+typedef struct train_seed {
+	uint64_t seed;
+	const char *policy, *stopped;
+	int64_t evaluations;
+	double *pass, *found;
+	double pass_ratio, found_ratio;
+} train_seed;
+
+typedef struct train_seeds {
+	train_seed *seed;              /* [n] */
+	int32_t n, n_items;
+	const berth_train_best *item;  /* [n_items] of the last: names, best heuristics, objectives */
+} train_seeds;
 
 typedef struct train_run {
 	const cli *c;
@@ -74,6 +91,8 @@ typedef struct train_run {
 	cli_progress progress;
 	double told;
 	struct stat before; /* the file of the policy as it was, all 0: it was not there */
+	uint64_t seed;
+	train_seeds *seeds; /* NULL: this training is the only one */
 	bool interrupted;
 } train_run;
 
@@ -125,5 +144,16 @@ berth_status train_curves_put(berth_json_out *w, const train_curves *x, bool res
 
 /* ---- what is told ---- */
 
-/* The document or the text, and the page of --report. Fails: BERTH_EIO, BERTH_ENOMEM. */
+/* Why it ended, as --json tells it. */
+const char *train_stopped_by(const train_run *t);
+
+/* The document or the text, and the page of --report. One of several trainings is added to them instead.
+ * Fails: BERTH_EIO, BERTH_ENOMEM. */
 berth_status train_tell(cli *c, const train_run *t, berth_err *err);
+
+/* One more of several trainings, which has ended: its policy is tried on each pair. Fails: BERTH_EIO,
+ * BERTH_ENOMEM. */
+berth_status train_seeds_add(cli *c, const train_run *t, berth_err *err);
+
+/* The document or the text of all of them. Fails: BERTH_ENOMEM. */
+berth_status train_tell_seeds(cli *c, const train_seeds *x, berth_err *err);

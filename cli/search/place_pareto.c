@@ -24,13 +24,6 @@ typedef struct view {
 
 /* ---- arguments ---- */
 
-/* Has the pattern one %d and no other %? */
-static bool is_pattern(const char *out)
-{
-	const char *at = strchr(out, '%');
-	return at && at[1] == 'd' && !strchr(at + 1, '%');
-}
-
 static berth_status read_args(const place_pareto_args *a, view *v, berth_err *err)
 {
 	if (a->objectives.n != 2)
@@ -43,7 +36,7 @@ static berth_status read_args(const place_pareto_args *a, view *v, berth_err *er
 		return berth_fail(err, BERTH_EINVAL,
 		                  "place: --pareto needs two different objectives, not %s twice",
 		                  berth_objective_name(&v->cfg.objective[0]));
-	if (a->out && !is_pattern(a->out))
+	if (a->out && !cli_is_pattern(a->out))
 		return berth_fail(err, BERTH_EINVAL,
 		                  "place: with --pareto, -o takes a name with %%d for the number of the "
 		                  "point, as in plan-%%d.json");
@@ -63,9 +56,8 @@ static int32_t *order_of(const view *v, const berth_pareto_point *x)
 static berth_status write_point(cli *c, const view *v, const place_pareto_args *a, int32_t i, berth_err *err)
 {
 	const berth_pareto_point *x = &v->front.point[i];
-	const char *mark = strstr(a->out, "%d");
 	berth_placement p;
-	char *path = berth_arena_printf(&c->mem, "%.*s%d%s", (int)(mark - a->out), a->out, i + 1, mark + 2);
+	const char *path = cli_numbered(&c->mem, a->out, i + 1);
 	BERTH_TRY(berth_got(path, err));
 	BERTH_TRY(berth_placement_new(v->p->g, v->p->s, &c->mem, &c->tmp, &p, err));
 	p.method = x->method;

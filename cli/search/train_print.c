@@ -60,7 +60,7 @@ static RESULT_KIND(tuned_kind, "Tuned part", "", TUNED);
 	K(TEXT, "stopped", "", \
 	  "why: `budget`; `learned`: all pairs collapsed; `early`: fine-tuning found no better policy any " \
 	  "more; `enough`: more than asked was made before, nothing was trained; `interrupted`", \
-	  stopped_by(t)) \
+	  train_stopped_by(t)) \
 	IF(!on_page, NUMBER, "wall_s", "s", "", t->wall_s) \
 	IF(!on_page, LIST(rank_kind), "ranks", "", \
 	   "the processes that trained together, in their order; one without `mpirun`", ranks) \
@@ -70,8 +70,7 @@ static RESULT_KIND(tuned_kind, "Tuned part", "", TUNED);
 	   train_measured_result(c, &t->measured))
 RESULT_KIND(train_document, "Train", "", TRAIN);
 
-/* As --json tells it. */
-static const char *stopped_by(const train_run *t)
+const char *train_stopped_by(const train_run *t)
 {
 	if (t->result.nothing)
 		return "enough";
@@ -242,6 +241,8 @@ static berth_status print_ranks(cli *c, const berth_train_result *r, berth_err *
 
 berth_status train_tell(cli *c, const train_run *t, berth_err *err)
 {
+	if (t->seeds)
+		return train_seeds_add(c, t, err);
 	BERTH_TRY(cli_result(c, document(c, t, false), err));
 	if (cli_in_words(c)) {
 		print_spent(t);

@@ -11,7 +11,7 @@ const berth_result_kind *const cli_documents[] = {
 	&place_document,
 	&requests_document,
 	&pareto_document,
-	&train_document,
+	&train_document, &train_seeds_document,
 	&train_ended_document,
 	&compare_document,
 	&fidelity_document,
