@@ -224,7 +224,9 @@ def engine(tests):
         engine_command.main(["--devices", "cpu0,cpu1", "--processes"])
     theirs.close()
     with ours, ours.makefile("r") as answers:
-        ours.sendall(b'{"id": 1, "do": "hello"}\n')
+        ours.sendall(b'nonsense\n\xff\n[]\n{"id": [], "do": {}}\n{"id": 1, "do": "hello"}\n')
+        told = [answers.readline() for _ in range(4)]
+        tests.expect("questions that are none", all('"id": 0, "ok": false' in a for a in told), str(told))
         answer = answers.readline()
         tests.expect("hello of the engine", '"ok": true' in answer and '"cpu1"' in answer, answer)
         group = [int(p) for p in descendants(pid)]

@@ -22,16 +22,19 @@ KINDS = ("model", "device", "missing")  # of refusals, in the protocol
 
 
 def loop(engine: Engine, out: TextIO) -> None:
+    sys.stdin.reconfigure(errors="replace")
     for line in sys.stdin:
-        question = json.loads(line)
+        number = 0
         try:
-            answer = dict(engine.answer(question), id=question["id"], ok=True)
+            question = json.loads(line)
+            number = question["id"] if type(question["id"]) is int else 0
+            answer = dict(engine.answer(question), id=number, ok=True)
         except Refusal as why:
             kind = why.kind if why.kind in KINDS else ""
-            answer = {"id": question["id"], "ok": False, "kind": kind, "error": str(why)}
+            answer = {"id": number, "ok": False, "kind": kind, "error": str(why)}
         except Exception as why:
             text = f"{type(why).__name__}: {' '.join(str(why).split())[:400]}"
-            answer = {"id": question["id"], "ok": False, "kind": "model", "error": text}
+            answer = {"id": number, "ok": False, "kind": "model", "error": text}
         if not answer["ok"]:
             gc.collect()  # the exception and its frames hold each other, and tensors
         print(json.dumps(answer), file=out, flush=True)
