@@ -9,7 +9,7 @@ typedef struct args {
 	const char *on, *goal, *out;
 	const char *batch_dim; /* what holds the batch: stands before the first of them */
 	cli_texts batches, steps;
-	cli_texts servers;
+	cli_texts servers, requests;
 } args;
 
 /* ---- arguments ---- */
@@ -267,6 +267,10 @@ static berth_status run(cli *c, berth_err *err)
 		{"serve", 0, CLI_LIST, &a.servers, "N|HOST=N,...",
 	         "lay copies of an inference graph over so many servers like each host, for throughput; 1 of "
 	         "each that is not named"},
+		{"requests", 0, CLI_LIST, &a.requests, "[SHARE:]READ+ANSWER,...",
+	         "with --serve: tokens of a language model's prompts and answers, as in "
+	         "0.7:512+128,0.3:4k+256\t"
+	         "the graph as it is"},
 		CLI_READING(c),
 		CLI_COMMON(c)};
 	BERTH_TRY(cli_parse(c, options, 1, 1, err));
@@ -276,6 +280,10 @@ static berth_status run(cli *c, berth_err *err)
 	if (!a.servers.n)
 		BERTH_TRY(berth_goal_parse(a.goal ? a.goal : "time", &v.cfg.goal, err));
 	BERTH_TRY(read_batches(c, &a, &v, err));
+	if (a.requests.n) {
+		const configure_requests_args x = {&a.servers, &a.requests, a.goal, a.on, a.batches.n > 0};
+		return configure_requests(c, &v, &x, err);
+	}
 	BERTH_TRY(load(c, &a, &v, err));
 	if (a.servers.n)
 		return configure_serve(c, &v, &a.servers, &a.steps, a.goal, err);
@@ -298,7 +306,9 @@ static const cli_rule rules[] = {
 	{"", "!on", "configure: --on CLUSTER is missing"},
 	{"serve", "output",
          "configure: -o writes a plan of copies that train: leave it out beside --serve, whose --json tells "
-         "the layers of each device"}};
+         "the layers of each device"},
+	{"requests", "!serve", "configure: --requests is for --serve: give that, too"},
+	{"requests", "steps", "configure: --requests goes by simulated times: leave out --steps"}};
 
 const cli_verb cmd_configure = {
 	"configure",

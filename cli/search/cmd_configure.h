@@ -30,3 +30,14 @@ berth_status configure_tell(cli *c, const configure_view *v, berth_err *err);
  * nothing keeps the limit). */
 berth_status configure_serve(cli *c, const configure_view *v, const cli_texts *servers,
                              const cli_texts *steps, const char *goal, berth_err *err);
+
+typedef struct configure_requests_args {
+	const cli_texts *servers, *requests;
+	const char *goal, *on;
+	bool batches_given;
+} configure_requests_args;
+
+/* The same for whole requests of a language model: [SHARE:]READ+ANSWER, ... Of v the batches alone are read.
+ * Fails: as above. */
+berth_status configure_requests(cli *c, const configure_view *v, const configure_requests_args *a,
+                                berth_err *err);

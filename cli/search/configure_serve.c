@@ -1,24 +1,12 @@
 /* berth configure --serve: copies of a model over many servers, as groups of equal pipelines, and layouts
  * with layers held singly. How many servers there are like each host is read, the plan made, and told. */
-#include "cmd_configure.h"
+#include "configure_serve.h"
 
 #include "results.h"
 #include "say.h"
-#include "serving.h"
 #include "tell.h"
 
-typedef struct view {
-	berth_system s;
-	berth_cluster c;
-	berth_granularity blocks;
-	int64_t *n_servers; /* [n_hosts] */
-	double most_s;      /* that a sample may take; 0: no limit */
-	const berth_serving *x; /* at the batch of the copies */
-	int64_t batch;
-	berth_serving_plan plan;   /* its rates: in samples; periods: of a batch */
-	const berth_serving *laid; /* has the devices that the layout is for */
-	berth_layers layout;
-} view;
+typedef serve_view view;
 
 /* ---- arguments ---- */
 
@@ -32,7 +20,7 @@ static berth_status unknown_host(cli *c, const view *v, const char *text, int le
 }
 
 /* A number alone is of all that are not named; else these have one each. */
-static berth_status read_servers(cli *c, const cli_texts *given, view *v, berth_err *err)
+berth_status serve_read_servers(cli *c, const cli_texts *given, view *v, berth_err *err)
 {
 	int64_t others = -1;
 	for (int32_t h = 0; h < v->c.n_hosts; h++)
@@ -198,7 +186,7 @@ static berth_status open_batches(cli *c, const configure_view *m, view *v, const
 			v->blocks = blocks;
 			BERTH_TRY(berth_cluster_new(&v->s, &c->mem, &c->tmp, &v->c, err));
 			BERTH_TRY_NEW(&c->mem, v->c.n_hosts, err, v->n_servers);
-			BERTH_TRY(read_servers(c, servers, v, err));
+			BERTH_TRY(serve_read_servers(c, servers, v, err));
 		} else if (blocks.n_blocks != v->blocks.n_blocks)
 			return berth_fail(
 				err, BERTH_EINVAL,
@@ -216,11 +204,18 @@ static berth_status open_batches(cli *c, const configure_view *m, view *v, const
 
 /* ---- the document ---- */
 
+/* Of a layout for whole requests. */
+static const char *use_of(const view *v, const berth_layout_group *g)
+{
+	return !v->apart ? "both" : g->from < v->blocks.n_blocks ? "read" : "answer";
+}
+
 #define NODE(K, IF)                                                                                          \
-	K(TEXT, "server", "", "the host whose kind of device it is", v->x->kind[g->kind].name)              \
+	K(TEXT, "server", "", "the host whose kind of device it is", v->x->kind[g->kind].name)               \
 	K(INT, "nodes", "", "devices with these layers", g->n)                                               \
-	K(TEXT, "first", "", "layer", v->blocks.block_name[g->from])                                         \
-	K(TEXT, "last", "", "layer", v->blocks.block_name[g->to - 1])                                        \
+	IF(v->requests, TEXT, "use", "", "`read`, `answer` or `both`", use_of(v, g))                         \
+	K(TEXT, "first", "", "layer", v->blocks.block_name[g->from % v->blocks.n_blocks])                    \
+	K(TEXT, "last", "", "layer", v->blocks.block_name[(g->to - 1) % v->blocks.n_blocks])                 \
 	K(INT, "layers", "", "how many", g->to - g->from)                                                    \
 	K(NUMBER, "per_s", "samples/s", "that come to all of them together", g->per_s)
 static RESULT_FLAT_KIND(node_kind, "", "", NODE);
@@ -251,22 +246,33 @@ static RESULT_FLAT_KIND(group_kind, "", "", GROUP);
 
 #define SERVE(K, IF)                                                                                         \
 	K(TEXT, "graph", "", "as it was given", c->args[0])                                                  \
-	K(TEXT, "system", "", "", v.s.name)                                                                  \
-	K(BOOL, "feasible", "", "false: the layers fit nowhere, or nothing keeps the limit", found(&v))      \
-	K(INT, "copies", "", "in all", v.plan.n_copies)                                                      \
-	K(INT, "batch", "", "of the copies", v.batch)                                                        \
-	K(NUMBER, "throughput_per_s", "samples/s", "of all copies", v.plan.per_s)                            \
+	K(TEXT, "system", "", "", v->s.name)                                                                 \
+	K(BOOL, "feasible", "", "false: the layers fit nowhere, or nothing keeps the limit", found(v))       \
+	K(INT, "copies", "", "in all", v->plan.n_copies)                                                     \
+	K(INT, "batch", "", "of the copies", v->batch)                                                       \
+	K(NUMBER, "throughput_per_s", "samples/s", "of all copies", v->plan.per_s)                           \
 	K(NUMBER, "groups_bound_per_s", "samples/s", "of plans with such groups at most",                    \
-	  v.plan.groups_per_s)                                                                               \
+	  v->plan.groups_per_s)                                                                              \
 	K(NUMBER, "bound_per_s", "samples/s", "of any plan on the devices that take part at most",           \
-	  v.plan.bound_per_s)                                                                                \
-	K(INT, "pipelines", "", "that were solved", v.plan.solved)                                           \
+	  v->plan.bound_per_s)                                                                               \
+	K(INT, "pipelines", "", "that were solved", v->plan.solved)                                          \
 	K(LIST(group_kind), "groups", "", "unlike ones; none with `--steps`", groups)                        \
 	K(NUMBER, "layout_per_s", "samples/s", "with [layers held singly](clusters.md#layers-held-singly)",  \
-	  v.layout.per_s)                                                                                    \
-	K(NUMBER, "layout_latency_s", "s", "of a sample on the way that takes longest", v.layout.time_s)     \
+	  v->layout.per_s)                                                                                   \
+	K(NUMBER, "layout_latency_s", "s", "of a sample on the way that takes longest", v->layout.time_s)    \
 	K(NUMBER, "layout_bound_per_s", "samples/s", "of any layout that keeps the limit at most",           \
-	  v.layout.bound_per_s)                                                                              \
+	  v->layout.bound_per_s)                                                                             \
+	IF(v->requests, BOOL, "apart", "", "of `layout`: some nodes read and others answer", v->apart)       \
+	IF(v->requests, NUMBER, "together_per_s", "requests/s", "of layouts whose nodes do both",            \
+	   v->requests[0].l.per_s)                                                                           \
+	IF(v->requests, NUMBER, "together_bound_per_s", "requests/s", "", v->requests[0].l.bound_per_s)      \
+	IF(v->requests, NUMBER, "apart_per_s", "requests/s", "of those where some read",                     \
+	   v->requests[1].l.per_s)                                                                           \
+	IF(v->requests, NUMBER, "apart_bound_per_s", "requests/s", "", v->requests[1].l.bound_per_s)         \
+	IF(v->requests, NUMBER, "first_s", "s", "reading the longest prompt, on the longest way",            \
+	   v->requests[v->apart].first_s)                                                                    \
+	IF(v->requests, NUMBER, "token_s", "s", "of the longest request, on the longest way",                \
+	   v->requests[v->apart].token_s)                                                                    \
 	K(LIST(node_kind), "layout", "", "which devices hold which layers, by the first of these", nodes)    \
 	K(LIST(way_kind), "ways", "", "how requests go from one to the next", ways)
 RESULT_KIND(serve_document, "Configure for serving", "`configure --serve --json`.", SERVE);
@@ -302,6 +308,19 @@ static void nodes_of(cli *c, const view *v, berth_result_list **nodes, berth_res
 		RESULT_ADD(*nodes, NODE);
 	for (const berth_layout_way *w = v->layout.way; w && w - v->layout.way < v->layout.n_ways; w++)
 		RESULT_ADD(*ways, WAY);
+}
+
+static bool found(const view *v)
+{
+	return v->plan.n_copies > 0 || v->layout.per_s > 0;
+}
+
+berth_status serve_result(cli *c, const view *v, berth_err *err)
+{
+	berth_result_list *groups, *nodes, *ways;
+	BERTH_TRY(groups_of(c, v, &groups, err));
+	nodes_of(c, v, &nodes, &ways);
+	return cli_result(c, RESULT_NEW(&c->mem, serve_document, SERVE), err);
 }
 
 /* ---- text ---- */
@@ -362,7 +381,7 @@ static void tell_merged(const view *v)
 	}
 }
 
-static void tell_devices(const berth_serving *x)
+void serve_tell_devices(const berth_serving *x)
 {
 	for (int32_t k = 0; k < x->n_kinds; k++)
 		cli_say("of %s take part: %d x %s\n", x->kind[k].name, x->kind[k].n_devs, x->kind[k].dev);
@@ -384,7 +403,7 @@ static berth_status print(cli *c, const view *v, berth_err *err)
 	        plan->n_copies == 1 ? "copy" : "copies");
 	if (v->batch > 1)
 		cli_say("of the batches %lld serves most\n", (long long)v->batch);
-	tell_devices(v->x);
+	serve_tell_devices(v->x);
 	tell_merged(v);
 	cli_say("such groups have %.4g samples/s at most (%s less here), any plan on these devices %.4g (%s "
 	        "less)\n\n",
@@ -428,10 +447,32 @@ static berth_status goes_to(cli *c, const view *v, int32_t from, const char **ou
 	return berth_got(text, err);
 }
 
+berth_status serve_print_groups(cli *c, const view *v, berth_err *err)
+{
+	cli_table t;
+	int32_t L = v->blocks.n_blocks;
+	cli_table_init(&t, &c->mem, v->requests ? "rrllrrl" : "rrlrrl");
+	cli_table_head(&t, v->requests ? "|nodes|of|to|layers|requests/s|go on to"
+	                               : "|nodes|of|layers|samples/s|go on to");
+	for (int32_t i = 0; i < v->layout.n_groups; i++) {
+		const berth_layout_group *g = &v->layout.group[i];
+		const char *text;
+		BERTH_TRY(goes_to(c, v, i, &text, err));
+		cli_cell_int(&t, i + 1);
+		cli_cell_int(&t, g->n);
+		cli_cell_text(&t, v->x->kind[g->kind].name);
+		if (v->requests)
+			cli_cell_text(&t, use_of(v, g));
+		cli_cell(&t, "%d-%d", g->from % L + 1, (g->to - 1) % L + 1);
+		cli_cell(&t, "%.4g", g->per_s);
+		cli_cell_text(&t, text);
+	}
+	return cli_table_print(&t, CLI_AS_TEXT, err);
+}
+
 static berth_status print_layout(cli *c, const view *v, berth_err *err)
 {
 	const berth_layers *l = &v->layout;
-	cli_table t;
 	char a[32], b[32];
 	cli_say("%s on %s, layers held singly: %.4g samples/s, each in %s at most; no layout%s has more than "
 	        "%.4g (%s less here)\n",
@@ -439,22 +480,9 @@ static berth_status print_layout(cli *c, const view *v, berth_err *err)
 	        v->most_s > 0 ? " within the limit" : "", l->bound_per_s,
 	        cli_percent(a, 1 - l->per_s / l->bound_per_s));
 	if (v->plan.n_copies == 0 || !berth_serving_same_devices(v->x, v->laid))
-		tell_devices(v->laid);
+		serve_tell_devices(v->laid);
 	cli_say("\n");
-	cli_table_init(&t, &c->mem, "rrlrrl");
-	cli_table_head(&t, "|nodes|of|layers|samples/s|go on to");
-	for (int32_t i = 0; i < l->n_groups; i++) {
-		const berth_layout_group *g = &l->group[i];
-		const char *text;
-		BERTH_TRY(goes_to(c, v, i, &text, err));
-		cli_cell_int(&t, i + 1);
-		cli_cell_int(&t, g->n);
-		cli_cell_text(&t, v->x->kind[g->kind].name);
-		cli_cell(&t, "%d-%d", g->from + 1, g->to);
-		cli_cell(&t, "%.4g", g->per_s);
-		cli_cell_text(&t, text);
-	}
-	return cli_table_print(&t, CLI_AS_TEXT, err);
+	return serve_print_groups(c, v, err);
 }
 
 /* Copies as long as layers held singly do not serve a thousandth more. */
@@ -468,11 +496,6 @@ static berth_status tell(cli *c, const view *v, berth_err *err)
 	if (v->most_s > 0 && !more && v->plan.n_copies > 0)
 		cli_say("\nno layout within the limit has more than %.4g samples/s\n", v->layout.bound_per_s);
 	return more ? print_layout(c, v, err) : BERTH_OK;
-}
-
-static bool found(const view *v)
-{
-	return v->plan.n_copies > 0 || v->layout.per_s > 0;
 }
 
 /* What the layers need, or the least limit, of twice as much each, that something keeps. */
@@ -506,7 +529,6 @@ berth_status configure_serve(cli *c, const configure_view *m, const cli_texts *s
 {
 	view v = {.s = m->s};
 	berth_serving *at;
-	berth_result_list *groups, *nodes, *ways;
 	for (int32_t op = 0; op < m->graph->n_ops; op++)
 		if (m->graph->op_backward[op])
 			return berth_fail(err, BERTH_EINVAL,
@@ -516,9 +538,7 @@ berth_status configure_serve(cli *c, const configure_view *m, const cli_texts *s
 	BERTH_TRY(read_goal(goal, &v.most_s, err));
 	BERTH_TRY(open_batches(c, m, &v, servers, &at, err));
 	BERTH_TRY(solve(c, &v, at, m, steps, err));
-	BERTH_TRY(groups_of(c, &v, &groups, err));
-	nodes_of(c, &v, &nodes, &ways);
-	BERTH_TRY(cli_result(c, RESULT_NEW(&c->mem, serve_document, SERVE), err));
+	BERTH_TRY(serve_result(c, &v, err));
 	if (cli_in_words(c))
 		BERTH_TRY(tell(c, &v, err));
 	return found(&v) ? BERTH_OK : tell_infeasible(c, &v, at, m, steps, err);

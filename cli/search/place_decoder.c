@@ -36,8 +36,7 @@ static berth_status is_gguf(cli *c, const char *spec, bool *is, berth_err *err)
 	return BERTH_OK;
 }
 
-/* Is spec a language model, no training step of one? Then *words has those of --dim behind it, else NULL. */
-static berth_status language_model(cli *c, const char *spec, bool *gguf, const char **words, berth_err *err)
+berth_status place_decoder_words(cli *c, const char *spec, bool *gguf, const char **words, berth_err *err)
 {
 	*words = NULL;
 	BERTH_TRY(is_gguf(c, spec, gguf, err));
@@ -53,7 +52,7 @@ static berth_status language_model(cli *c, const char *spec, bool *gguf, const c
 berth_status place_decoder_open(cli *c, const char **spec, place_decoder *x, berth_err *err)
 {
 	const char *words;
-	BERTH_TRY(language_model(c, *spec, &x->d.gguf, &words, err));
+	BERTH_TRY(place_decoder_words(c, *spec, &x->d.gguf, &words, err));
 	if (!words)
 		return BERTH_OK;
 	c->dim.n = 0; /* they stand in the spec now */
@@ -67,7 +66,7 @@ berth_status place_decoder_note_reading(cli *c, const char *spec, berth_err *err
 {
 	const char *words;
 	bool gguf;
-	BERTH_TRY(language_model(c, spec, &gguf, &words, err));
+	BERTH_TRY(place_decoder_words(c, spec, &gguf, &words, err));
 	if (!words || berth_spec_has(words, "mode"))
 		return BERTH_OK;
 	return cli_note(c, err,

@@ -22,6 +22,10 @@ typedef struct place_decoder {
  * x->on. The words of --dim go into its spec. Fails: BERTH_EIO, BERTH_ENOMEM. */
 berth_status place_decoder_open(cli *c, const char **spec, place_decoder *x, berth_err *err);
 
+/* Is spec such a model, with or without a mode? Then *words is it with those of --dim behind it, else NULL.
+ * Fails: as above. */
+berth_status place_decoder_words(cli *c, const char *spec, bool *gguf, const char **words, berth_err *err);
+
 /* A line where spec is such a model: what verbs do with it that plan for no use. Fails: as above. */
 berth_status place_decoder_note_reading(cli *c, const char *spec, berth_err *err);
 

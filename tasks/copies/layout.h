@@ -68,6 +68,11 @@ typedef struct berth_layers {
 berth_status berth_layout_flow(const berth_layout_task *x, berth_layers *out, berth_arena *mem,
                                berth_arena *tmp, berth_err *err);
 
+/* Of a flow's ways the one that takes longest, by the kinds' time_s or other such tables [n_kinds]. tmp is
+ * scratch, reset at exit. Fails: BERTH_ENOMEM. */
+berth_status berth_layout_longest(const berth_layout_task *x, const berth_layers *l, double *const *time_s,
+                                  berth_arena *tmp, double *longest_s, berth_err *err);
+
 /* Requests a second that no layout can have more of, whatever the links, that keeps x->most_s. tmp is
  * scratch. Fails: BERTH_ENOMEM. O(kinds * ranges). */
 berth_status berth_layout_bound(const berth_layout_task *x, berth_arena *tmp, double *per_s, berth_err *err);

@@ -107,23 +107,27 @@ static berth_status read_ways(const berth_flow *f, double units, berth_layers *o
 }
 
 /* Each way leads to a group that ends later. */
-static void time_longest(const berth_layout_task *x, berth_layers *l, double *at_s)
+berth_status berth_layout_longest(const berth_layout_task *x, const berth_layers *l, double *const *time_s,
+                                  berth_arena *tmp, double *longest_s, berth_err *err)
 {
 	bool more = true;
-	l->time_s = 0;
-	BERTH_CLEAR(at_s, l->n_groups);
+	double *at_s;
+	BERTH_SCRATCH(tmp);
+	*longest_s = 0;
+	BERTH_TRY_NEW(tmp, l->n_groups + 1, err, at_s);
 	while (more) {
 		more = false;
 		for (const berth_layout_way *w = l->way; w < l->way + l->n_ways; w++) {
 			const berth_layout_group *g = w->to < 0 ? NULL : &l->group[w->to];
 			double now = w->from < 0 ? 0 : at_s[w->from];
-			const double *time_s = g ? x->kind[g->kind].time_s : NULL;
-			now += time_s ? time_s[g->from * (x->n_layers + 1) + g->to] : 0;
-			double *to = g ? &at_s[w->to] : &l->time_s;
+			const double *own_s = !g ? NULL : time_s ? time_s[g->kind] : x->kind[g->kind].time_s;
+			now += own_s ? own_s[g->from * (x->n_layers + 1) + g->to] : 0;
+			double *to = g ? &at_s[w->to] : longest_s;
 			more |= now > *to;
 			*to = fmax(*to, now);
 		}
 	}
+	return BERTH_OK;
 }
 
 static bool to_the_end(void *ctx, int64_t arcs)
@@ -143,10 +147,7 @@ berth_status berth_layout_flow(const berth_layout_task *x, berth_layers *out, be
 	BERTH_TRY(join_groups(x, out, &f, &units, tmp, err));
 	berth_flow_max(&f, 0, 1, to_the_end, NULL);
 	BERTH_TRY(read_ways(&f, units, out, mem, err));
-	double *at_s;
-	BERTH_TRY_NEW(tmp, out->n_groups + 1, err, at_s);
-	time_longest(x, out, at_s);
-	return BERTH_OK;
+	return berth_layout_longest(x, out, NULL, tmp, &out->time_s, err);
 }
 
 /* ---- the bound ---- */

@@ -26,12 +26,14 @@ typedef struct berth_server_kind {
 	 * all that one server may have together. Outside: also to other servers, each on wires like its
 	 * host's. */
 	int64_t inside_ns, outside_ns;
+	double byte_ns; /* of a byte more, over the slower of both */
 } berth_server_kind;
 
 /* What is to be served, and where. */
 typedef struct berth_serving {
 	int32_t n_blocks, n_kinds;
 	const int64_t *block_bytes; /* [n_blocks] weights and state */
+	const int64_t *block_state_bytes; /* [n_blocks] of these the state */
 	int64_t work_bytes;         /* that a device needs beside: tensors of its largest block */
 	berth_server_kind kind[BERTH_MOST_SERVER_KINDS];
 	bool spans;      /* copies may stand on several servers */
@@ -115,6 +117,9 @@ berth_status berth_serving_lay(const berth_serving *x, const int64_t *batch, int
                                const berth_serving *at, const double *step_s, const berth_layers *start,
                                int32_t tries, berth_arena *mem, berth_arena *tmp, berth_layers *out,
                                berth_err *err);
+
+/* Sums of the blocks' shares of the work, in the mean over kinds, in sum [n_blocks+1]. */
+void berth_serving_share(const berth_serving *x, double *sum);
 
 /* The groups of a plan as those of a layout, in mem. Fails: BERTH_ENOMEM. */
 berth_status berth_serving_layout(const berth_serving *x, const berth_serving_plan *plan, berth_arena *mem,

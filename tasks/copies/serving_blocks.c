@@ -8,12 +8,13 @@
 static berth_status count_bytes(const berth_graph *g, const berth_granularity *blocks, berth_serving *x,
                                 berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
-	int64_t *bytes, *tensors;
-	BERTH_TRY_NEW(mem, blocks->n_blocks, err, bytes);
+	int64_t *bytes, *tensors, *state;
+	BERTH_TRY_NEW(mem, blocks->n_blocks, err, bytes, state);
 	BERTH_TRY_NEW(tmp, blocks->n_blocks, err, tensors);
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		int32_t b = blocks->op_block[op];
 		bytes[b] += g->op_param_bytes[op] + g->op_state_bytes[op];
+		state[b] += g->op_state_bytes[op];
 		BERTH_EACH (i, g->op_param_off, op)
 			bytes[b] += g->param_bytes[g->op_param[i]];
 		tensors[b] += g->op_workspace_bytes[op] + g->op_output_bytes[op];
@@ -24,10 +25,13 @@ static berth_status count_bytes(const berth_graph *g, const berth_granularity *b
 		x->work_bytes = tensors[b] > x->work_bytes ? tensors[b] : x->work_bytes;
 	x->n_blocks = blocks->n_blocks;
 	x->block_bytes = bytes;
+	x->block_state_bytes = state;
 	return BERTH_OK;
 }
 
 /* ---- the servers ---- */
+
+enum { MORE_BYTES = 1 << 30 }; /* by which a byte's time is told */
 
 /* Do both take the same time for each operator, and hold as much? */
 static bool same_work(const berth_problem *p, int32_t a, int32_t b)
@@ -158,7 +162,7 @@ static berth_status time_ways(const berth_problem *p, const berth_cluster *c, in
 }
 
 static berth_status add_kind(const berth_problem *p, const berth_cluster *c, const berth_granularity *blocks,
-                             int32_t host, int64_t n_servers, const berth_problem *border, berth_serving *x,
+                             int32_t host, int64_t n_servers, const berth_problem border[2], berth_serving *x,
                              berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
 	berth_server_kind *k = &x->kind[x->n_kinds];
@@ -175,7 +179,12 @@ static berth_status add_kind(const berth_problem *p, const berth_cluster *c, con
 			                  "with one; leave out its \"slots\"",
 			                  c->s->dev_name[c->host_dev[i]], c->s->dev_slots[c->host_dev[i]]);
 	k->memory_bytes = berth_dev_most_bytes(p, dev);
-	BERTH_TRY(time_ways(p, c, dev, border, tmp, k, err));
+	berth_server_kind more = *k;
+	BERTH_TRY(time_ways(p, c, dev, &border[0], tmp, k, err));
+	BERTH_TRY(time_ways(p, c, dev, &border[1], tmp, &more, err));
+	k->byte_ns = (double)(berth_max(more.inside_ns, more.outside_ns) -
+	                      berth_max(k->inside_ns, k->outside_ns)) /
+	             (double)MORE_BYTES;
 	x->n_kinds++;
 	int64_t *ns;
 	BERTH_TRY_NEW(mem, blocks->n_blocks, err, ns);
@@ -191,7 +200,7 @@ static berth_status make_serving(const berth_problem *p, const berth_cluster *c,
                                  const berth_granularity *blocks, const int64_t *n_servers, berth_arena *mem,
                                  berth_arena *tmp, berth_serving *x, berth_err *err)
 {
-	berth_problem border;
+	berth_problem border[2];
 	int64_t bytes = 0;
 	BERTH_TRY(count_bytes(p->g, blocks, x, mem, tmp, err));
 	/* The most bytes that any border between blocks is crossed by. */
@@ -211,14 +220,15 @@ static berth_status make_serving(const berth_problem *p, const berth_cluster *c,
 		now += rise[b];
 		bytes = now > bytes ? now : bytes;
 	}
-	BERTH_TRY(berth_cluster_probe(c, bytes, mem, tmp, &border, err));
+	BERTH_TRY(berth_cluster_probe(c, bytes, mem, tmp, &border[0], err));
+	BERTH_TRY(berth_cluster_probe(c, bytes + MORE_BYTES, mem, tmp, &border[1], err));
 	x->spans = c->n_hosts > 1;
 	for (int32_t h = 0; h < c->n_hosts; h++) {
 		int64_t n = 0;
 		for (int32_t k = h; k < c->n_hosts; k++)
 			n += c->host_like[k] == h ? n_servers[k] : 0;
 		if (c->host_like[h] == h && n > 0)
-			BERTH_TRY(add_kind(p, c, blocks, h, n, &border, x, mem, tmp, err));
+			BERTH_TRY(add_kind(p, c, blocks, h, n, border, x, mem, tmp, err));
 	}
 	return BERTH_OK;
 }

@@ -56,8 +56,7 @@ static bool use_measured(const double *step_s, int32_t L, tables *to)
 	return now_s > 0;
 }
 
-/* Sums of the blocks' shares of the work, in the mean over kinds. */
-static void share_work(const berth_serving *x, double *sum)
+void berth_serving_share(const berth_serving *x, double *sum)
 {
 	for (int32_t k = 0; k < x->n_kinds; k++) {
 		double all = 0, first = 0;
@@ -87,7 +86,7 @@ static berth_status make_nodes(const berth_serving *x, const int64_t *batch, int
 	double *share, *batches;
 	BERTH_TRY_NEW(mem, L + 1, err, share);
 	BERTH_TRY_NEW(mem, n, err, batches);
-	share_work(at, share);
+	berth_serving_share(at, share);
 	for (int32_t b = 0; b < n; b++)
 		batches[b] = (double)batch[b];
 	for (int32_t k = 0; k < x->n_kinds; k++) {

@@ -3,7 +3,7 @@
 #include "eval.h"
 #include "fail_each.h"
 #include "rng.h"
-#include "serving.h"
+#include "serving_requests.h"
 #include "small_problem.h"
 #include "support.h"
 
@@ -284,8 +284,8 @@ static void test_many_servers(void **state)
 		berth_serving_plan plan;
 		berth_err err;
 		berth_serving x = {.n_blocks = LAYERS, .n_kinds = 2, .block_bytes = bytes, .spans = true};
-		x.kind[0] = (berth_server_kind){"a", n, 8, "gpu0", ns[0], 30, 10, 100};
-		x.kind[1] = (berth_server_kind){"b", n / 2, 8, "gpu0", ns[1], 45, 10, 100};
+		x.kind[0] = (berth_server_kind){"a", n, 8, "gpu0", ns[0], 30, 10, 100, 0};
+		x.kind[1] = (berth_server_kind){"b", n / 2, 8, "gpu0", ns[1], 45, 10, 100, 0};
 		assert_ok(berth_serving_solve(&x, &mem, &tmp, &plan, &err), &err);
 		check_plan(&x, &plan);
 		assert_true(plan.per_s >= 0.7 * plan.bound_per_s);
@@ -307,7 +307,7 @@ static void test_left_out(void **state)
 	berth_err err;
 	berth_serving x = {.n_blocks = 2, .n_kinds = 2, .block_bytes = bytes, .spans = true};
 	for (int32_t k = 0; k < 2; k++)
-		x.kind[k] = (berth_server_kind){k ? "b" : "a", 1, 1100, "gpu0", ns[k], -1, 0, 0};
+		x.kind[k] = (berth_server_kind){k ? "b" : "a", 1, 1100, "gpu0", ns[k], -1, 0, 0, 0};
 	assert_ok(berth_serving_solve(&x, &mem, &tmp, &plan, &err), &err);
 	check_plan(&x, &plan);
 	assert_int_equal(plan.left_out, 1);
@@ -409,13 +409,64 @@ static void test_each_allocation_may_fail(void **state)
 	assert_fails_each(work, &w.x, 3);
 }
 
+/* One node reads quickly, the other answers quickly: apart each does what it is good at, unless sending the
+ * cache costs more; a token waits for no prompt there. */
+static void test_requests(void **state)
+{
+	(void)state;
+	static const int64_t quick[] = {1000, 1000}, slow[] = {9000, 9000}, bytes[] = {100, 100}, one = 1;
+	berth_arena mem = {0}, tmp = {0};
+	berth_err err;
+	for (int byte_ns = 0; byte_ns <= 200; byte_ns += 100)
+		for (int limited = 0; limited < 2; limited++) {
+			berth_serving answering = {.n_blocks = 2,
+			                           .n_kinds = 2,
+			                           .block_bytes = bytes,
+			                           .block_state_bytes = bytes};
+			berth_request_kind q = {
+				.share = 1, .read = 1000, .answer = 1, .answering = &answering};
+			berth_request_task x = {.n_kinds = 1,
+			                        .n_batches = 1,
+			                        .batch = &one,
+			                        .kind = &q,
+			                        .token_s = limited ? 3e-6 : 0};
+			berth_request_plan plan[BERTH_N_REQUEST_WAYS];
+			for (int k = 0; k < 2; k++)
+				answering.kind[k] = (berth_server_kind){.name = k ? "b" : "a",
+				                                        .n_servers = 1,
+				                                        .n_devs = 1,
+				                                        .memory_bytes = 1000,
+				                                        .block_ns = k ? quick : slow,
+				                                        .byte_ns = byte_ns};
+			q.reading = answering;
+			q.reading.kind[0].block_ns = quick;
+			q.reading.kind[1].block_ns = slow;
+			assert_ok(berth_serving_requests(&x, 200, &mem, &tmp, plan, &err), &err);
+			assert_near(plan[BERTH_TOGETHER].l.per_s, limited ? 0 : 1e5, 1);
+			/* 200 bytes are sent, but for the thousandth that is the answer's */
+			double apart = byte_ns ? 1e9 / (200 * byte_ns * 1000 / 1001.0) : 5e5;
+			assert_near(plan[BERTH_APART].l.per_s, fmin(5e5, apart), 1);
+			assert_near(plan[BERTH_APART].token_s, 2e-6, 1e-12);
+			assert_near(plan[BERTH_APART].first_s, 2e-6, 1e-12);
+			assert_true(plan[BERTH_APART].l.bound_per_s >= 5e5 &&
+			            plan[BERTH_TOGETHER].l.bound_per_s >= 1e5);
+		}
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pipelines),         cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_against_all_plans), cmocka_unit_test(test_many_servers),
-		cmocka_unit_test(test_left_out),          cmocka_unit_test(test_simulated),
-		cmocka_unit_test(test_one_wire),          cmocka_unit_test(test_each_allocation_may_fail),
+		cmocka_unit_test(test_pipelines),
+		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_requests),
+		cmocka_unit_test(test_against_all_plans),
+		cmocka_unit_test(test_many_servers),
+		cmocka_unit_test(test_left_out),
+		cmocka_unit_test(test_simulated),
+		cmocka_unit_test(test_one_wire),
+		cmocka_unit_test(test_each_allocation_may_fail),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,194 @@
+/* berth configure --serve --requests: a language model for whole requests, that read a prompt and answer it;
+ * by the same servers or by others, whichever serves more. */
+#include "configure_serve.h"
+
+#include "decoder_uses.h"
+#include "graph_load.h"
+#include "place_decoder.h"
+#include "say.h"
+#include "serving_requests.h"
+#include "tell.h"
+
+/* Tries of each search, as of layouts. */
+enum { MOST_KINDS = 16, TRIES = 3000 };
+/* What reading and answering apart has to serve more than together, which is simpler to run. */
+#define MORE 1.001
+
+typedef struct requests {
+	serve_view v;
+	berth_request_kind kind[MOST_KINDS];
+	berth_request_task task;
+	berth_request_plan plan[BERTH_N_REQUEST_WAYS];
+	const char *spec, *on;
+	const cli_texts *servers;
+	bool gguf, again;
+} requests;
+
+/* ---- arguments ---- */
+
+static bool read_length(const char **at, int64_t *tokens)
+{
+	double x = berth_unit_number(BERTH_TOKENS, *at, at);
+	*tokens = x >= 1 && x <= 1e7 && x == floor(x) ? (int64_t)x : 0;
+	return *tokens > 0;
+}
+
+/* [SHARE:]READ+ANSWER */
+static berth_status read_kind(const char *text, berth_request_kind *q, berth_err *err)
+{
+	const char *at = strchr(text, ':'), *end = at;
+	q->share = at ? berth_text_number(text, &end) : 1;
+	bool right = end == at && q->share > 0 && q->share <= 1e9;
+	at = at ? at + 1 : text;
+	right = right && read_length(&at, &q->read) && *at++ == '+' && read_length(&at, &q->answer) && !*at;
+	return right ? BERTH_OK
+	             : berth_fail(err, BERTH_EINVAL,
+	                          "option --requests: '%.60s' is not [SHARE:]READ+ANSWER, tokens of a prompt "
+	                          "and "
+	                          "of its answer, as in 512+128 or 0.3:4k+256",
+	                          text);
+}
+
+/* "throughput:first<=2s,token<=50ms" */
+static berth_status read_limits(const char *text, berth_request_task *x, berth_err *err)
+{
+	const char *at = text ? text : "throughput";
+	bool right = strncmp(at, "throughput", 10) == 0;
+	for (at += right ? 10 : 0; right && *at;) {
+		const char *mark = at == text + 10 ? ":" : ",";
+		bool first = strncmp(at + 1, "first<=", 7) == 0;
+		double *into = first ? &x->first_s : &x->token_s;
+		right = *at == *mark && *into == 0 && (first || strncmp(at + 1, "token<=", 7) == 0);
+		*into = right ? berth_unit_number(BERTH_SECONDS, at + 8, &at) : 0;
+		right = right && *into > 0 && *into <= 1e6;
+	}
+	return right ? BERTH_OK
+	             : berth_fail(
+			       err, BERTH_EINVAL,
+			       "option --goal: '%.80s'; with --requests expected throughput, or with limits "
+			       "for reading and for a token, as in throughput:first<=2s,token<=50ms",
+			       text);
+}
+
+/* ---- the model in each use ---- */
+
+static berth_status load_use(cli *c, requests *r, const char *mode, int64_t tokens, int64_t batch,
+                             berth_serving *out, berth_err *err)
+{
+	char number[2][24];
+	berth_graph g;
+	berth_system s;
+	berth_problem p;
+	berth_granularity blocks;
+	snprintf(number[0], sizeof number[0], "%lld", (long long)tokens);
+	snprintf(number[1], sizeof number[1], "%lld", (long long)batch);
+	const char *spec = berth_spec_set(r->spec, "mode", mode, &c->mem);
+	spec = spec ? berth_spec_set(spec, berth_decoder_context_word(r->gguf), number[0], &c->mem) : NULL;
+	spec = spec ? berth_spec_set(spec, "batch", number[1], &c->mem) : NULL;
+	BERTH_TRY(berth_got(spec, err));
+	bool quiet = c->quiet, strict = c->strict;
+	c->quiet |= r->again; /* it was said of the first */
+	c->strict &= !r->again;
+	berth_status st = cli_instance_load(c, spec, r->on, &g, &s, NULL, err);
+	c->quiet = quiet;
+	c->strict = strict;
+	BERTH_TRY(st);
+	if (!r->again) {
+		r->v.s = s;
+		BERTH_TRY(berth_cluster_new(&r->v.s, &c->mem, &c->tmp, &r->v.c, err));
+		BERTH_TRY_NEW(&c->mem, r->v.c.n_hosts, err, r->v.n_servers);
+		BERTH_TRY(serve_read_servers(c, r->servers, &r->v, err));
+	}
+	BERTH_TRY(berth_problem_new(&g, &r->v.s, &c->mem, &c->tmp, &p, err));
+	BERTH_TRY(berth_granularity_find(&g, BERTH_GRAIN_LAYER, &c->mem, &c->tmp, &blocks, err));
+	if (!r->again)
+		r->v.blocks = blocks;
+	r->again = true;
+	if (blocks.n_blocks != r->v.blocks.n_blocks || 2 * blocks.n_blocks > BERTH_MOST_LAYOUT_LAYERS)
+		return berth_fail(
+			err, BERTH_EINVAL,
+			"%s has %d layers reading and %d with mode=%s; expected as many, and %d at most",
+			c->args[0], r->v.blocks.n_blocks, blocks.n_blocks, mode,
+			BERTH_MOST_LAYOUT_LAYERS / 2);
+	return berth_serving_new(&p, &r->v.c, &blocks, r->v.n_servers, &c->mem, &c->tmp, out, err);
+}
+
+static berth_status load_all(cli *c, requests *r, berth_err *err)
+{
+	double sum = 0;
+	for (int32_t i = 0; i < r->task.n_kinds; i++)
+		sum += r->kind[i].share;
+	for (int32_t i = 0; i < r->task.n_kinds; i++) {
+		berth_request_kind *q = &r->kind[i];
+		q->share /= sum;
+		BERTH_TRY_NEW(&c->mem, r->task.n_batches, err, q->answering);
+		BERTH_TRY(load_use(c, r, "prefill", q->read, 1, &q->reading, err));
+		for (int32_t b = 0; b < r->task.n_batches; b++)
+			BERTH_TRY(load_use(c, r, "decode", q->read + q->answer, r->task.batch[b],
+			                   &q->answering[b], err));
+	}
+	return BERTH_OK;
+}
+
+/* ---- what is told ---- */
+
+static berth_status tell(cli *c, requests *r, const berth_request_plan *best, berth_err *err)
+{
+	const berth_request_plan *both = &r->plan[BERTH_TOGETHER], *apart = &r->plan[BERTH_APART];
+	char a[32], b[32];
+	cli_say("%s on %s: %.4g requests/s, %s; a prompt is read in %s at most, a token made in %s\n",
+	        c->args[0], r->v.s.name, best->l.per_s,
+	        r->v.apart ? "some nodes read, others answer" : "nodes read and answer",
+	        berth_text_seconds(a, best->first_s), berth_text_seconds(b, best->token_s));
+	cli_say("together %.4g requests/s (at most %.4g), apart %.4g (at most %.4g)\n", both->l.per_s,
+	        both->l.bound_per_s, apart->l.per_s, apart->l.bound_per_s);
+	serve_tell_devices(r->v.x);
+	cli_say("\n");
+	return serve_print_groups(c, &r->v, err);
+}
+
+berth_status configure_requests(cli *c, const configure_view *m, const configure_requests_args *a,
+                                berth_err *err)
+{
+	requests *r;
+	const char *words;
+	static const int64_t usual[] = {1, 4, 16, 64};
+	BERTH_TRY_NEW(&c->mem, 1, err, r);
+	r->on = a->on;
+	r->servers = a->servers;
+	BERTH_TRY(place_decoder_words(c, c->args[0], &r->gguf, &words, err));
+	if (!words || berth_spec_has(words, "mode"))
+		return berth_fail(
+			err, BERTH_EINVAL,
+			"configure: --requests is for language models (GGUF, zoo:llama, zoo:moe) without "
+			"the word mode, and %s is none",
+			c->args[0]);
+	c->dim.n = 0; /* they stand in the spec now */
+	r->spec = words;
+	r->task = (berth_request_task){.n_kinds = a->requests->n, .kind = r->kind};
+	r->task.n_batches = a->batches_given ? m->n_batches : (int32_t)(sizeof usual / sizeof *usual);
+	r->task.batch = a->batches_given ? m->batch : usual;
+	if (r->task.n_kinds > MOST_KINDS)
+		return berth_fail(err, BERTH_EINVAL, "option --requests: %d lengths; expected at most %d",
+		                  r->task.n_kinds, MOST_KINDS);
+	for (int32_t i = 0; i < r->task.n_kinds; i++)
+		BERTH_TRY(read_kind(a->requests->text[i], &r->kind[i], err));
+	BERTH_TRY(read_limits(a->goal, &r->task, err));
+	BERTH_TRY(load_all(c, r, err));
+	BERTH_TRY(berth_serving_requests(&r->task, TRIES, &c->mem, &c->tmp, r->plan, err));
+	r->v.requests = r->plan;
+	r->v.batch = 1;
+	r->v.apart = r->plan[BERTH_APART].l.per_s > r->plan[BERTH_TOGETHER].l.per_s * MORE;
+	const berth_request_plan *best = &r->plan[r->v.apart ? BERTH_APART : BERTH_TOGETHER];
+	r->v.layout = best->l;
+	r->v.x = &r->kind->reading;
+	BERTH_TRY(serve_result(c, &r->v, err));
+	if (best->l.per_s > 0)
+		return cli_in_words(c) ? tell(c, r, best, err) : BERTH_OK;
+	return berth_fail(
+		err, BERTH_EINFEASIBLE,
+		"no layout of %s on so many servers of %s serves such requests%s: give weights of fewer "
+		"bits (the word weights), more memory or servers%s",
+		c->args[0], r->v.s.name, r->task.first_s + r->task.token_s > 0 ? " within the limits" : "",
+		r->task.first_s + r->task.token_s > 0 ? ", smaller --batches, or longer limits" : "");
+}

@@ -1,0 +1,174 @@
+/* Rates of ranges for reading, answering and both, as nodes of a layout. Apart the layers stand twice in a
+ * row, once for each use, so that one layout says how many nodes each use has. */
+#include "serving_requests.h"
+
+enum { CHUNK = 512 /* tokens of a prompt that engines read between two steps of answering */ };
+
+/* What a node does with a range, for a request in the mean and for the longest. */
+typedef struct work {
+	double run_ns, border_ns, first_ns, token_ns;
+	double bytes; /* with what it needs beside */
+} work;
+
+typedef struct requests {
+	const berth_request_task *x;
+	int32_t n_layers; /* once */
+	bool apart;
+	const double *share; /* [n_layers+1] sums of the first layers' shares of the limits */
+	double slack;
+	double *first_s[BERTH_MOST_SERVER_KINDS], *token_s[BERTH_MOST_SERVER_KINDS];
+	berth_layout_kind kind[BERTH_MOST_SERVER_KINDS];
+	berth_layout_task task;
+} requests;
+
+static double border_of(const berth_serving *s, int32_t k)
+{
+	const berth_server_kind *d = &s->kind[k];
+	return (double)berth_max(d->inside_ns, s->spans || d->n_servers > 1 ? d->outside_ns : 0);
+}
+
+/* Adds a layer; false: the device cannot run it. */
+static bool add_layer(const berth_serving *s, int32_t k, int32_t l, double weight, double *run_ns,
+                      double *step_ns, double *bytes)
+{
+	if (s->kind[k].block_ns[l] < 0)
+		return false;
+	*run_ns += weight * (double)s->kind[k].block_ns[l];
+	*step_ns += (double)s->kind[k].block_ns[l];
+	*bytes += (double)s->block_bytes[l];
+	return true;
+}
+
+/* Layers from .. to-1 on a device of kind k, with steps of the b-th batch. false: it cannot. */
+static bool work_of(const requests *r, int32_t k, int32_t b, int32_t from, int32_t to, bool reads,
+                    bool answers, work *w)
+{
+	const berth_request_task *x = r->x;
+	double send_ns = 0, wait_ns = 0;
+	bool passes = to - from < r->n_layers;
+	*w = (work){0};
+	for (int32_t i = 0; i < x->n_kinds; i++) {
+		const berth_request_kind *q = &x->kind[i];
+		const berth_serving *a = &q->answering[b];
+		double steps = (double)q->answer / (double)x->batch[b], first = 0, token = 0, held[2] = {0};
+		for (int32_t l = from; l < to; l++) {
+			if (reads && !add_layer(&q->reading, k, l, q->share, &w->run_ns, &first, &held[0]))
+				return false;
+			if (answers && !add_layer(a, k, l, q->share * steps, &w->run_ns, &token, &held[1]))
+				return false;
+			send_ns += q->share * (double)a->block_state_bytes[l] / (double)x->batch[b] *
+			           (double)q->read / (double)(q->read + q->answer) * a->kind[k].byte_ns;
+		}
+		double read_border = reads && passes ? border_of(&q->reading, k) : 0,
+		       answer_border = answers && passes ? border_of(a, k) : 0;
+		w->border_ns += q->share * (read_border + steps * answer_border);
+		w->first_ns = fmax(w->first_ns, reads ? first + read_border : 0);
+		w->token_ns = fmax(w->token_ns, answers ? token + answer_border : 0);
+		wait_ns = fmax(wait_ns, answers ? first * fmin(1, CHUNK / (double)q->read) : 0);
+		double work_bytes =
+			(double)berth_max(reads ? q->reading.work_bytes : 0, answers ? a->work_bytes : 0);
+		w->bytes = fmax(w->bytes, fmax(held[0], held[1]) + work_bytes);
+	}
+	w->border_ns += r->apart ? send_ns : 0;
+	w->token_ns += wait_ns;
+	return true;
+}
+
+/* Of all batches that of the largest rate; what is too long for its share of a limit is none. */
+static void take_range(requests *r, int32_t k, int32_t from, int32_t to, bool reads, bool answers,
+                       double *per_s, double *most_per_s)
+{
+	const berth_request_task *x = r->x;
+	int32_t total = r->task.n_layers, off = r->apart && answers ? r->n_layers : 0,
+		at = (from + off) * (total + 1) + to + off;
+	double share = r->slack * (r->share[to] - r->share[from]) * (1 + 1e-9);
+	for (int32_t b = 0; b < (answers ? x->n_batches : 1); b++) {
+		int64_t most = x->kind->reading.kind[k].memory_bytes;
+		work w;
+		if (!work_of(r, k, b, from, to, reads, answers, &w) || (most >= 0 && w.bytes > (double)most))
+			continue;
+		double now = 1e9 / fmax(1, fmax(w.run_ns, w.border_ns));
+		most_per_s[at] = fmax(most_per_s[at], 1e9 / fmax(1, w.run_ns));
+		if (now <= per_s[at] || (x->first_s > 0 && w.first_ns > 1e9 * x->first_s * share) ||
+		    (x->token_s > 0 && w.token_ns > 1e9 * x->token_s * share))
+			continue;
+		per_s[at] = now;
+		r->first_s[k][at] = w.first_ns / 1e9;
+		r->token_s[k][at] = w.token_ns / 1e9;
+	}
+}
+
+static berth_status make_nodes(requests *r, berth_arena *mem, berth_err *err)
+{
+	const berth_serving *s = &r->x->kind->reading;
+	int32_t L = r->n_layers, total = r->apart ? 2 * L : L, size = (total + 1) * (total + 1);
+	r->task = (berth_layout_task){.n_layers = total, .n_kinds = s->n_kinds, .kind = r->kind};
+	for (int32_t k = 0; k < s->n_kinds; k++) {
+		double *per_s, *most_per_s, *one;
+		BERTH_TRY_NEW(mem, size, err, per_s, most_per_s, r->first_s[k], r->token_s[k]);
+		BERTH_TRY_NEW(mem, 1, err, one);
+		*one = 1;
+		for (int32_t f = 0; f < L; f++)
+			for (int32_t t = f + 1; t <= L; t++) {
+				take_range(r, k, f, t, true, !r->apart, per_s, most_per_s);
+				if (r->apart)
+					take_range(r, k, f, t, false, true, per_s, most_per_s);
+			}
+		r->kind[k] = (berth_layout_kind){.name = s->kind[k].name,
+		                                 .n_nodes = s->kind[k].n_servers * s->kind[k].n_devs,
+		                                 .per_s = per_s,
+		                                 .most_per_s = most_per_s,
+		                                 .most_batch = one,
+		                                 .n_most = 1};
+	}
+	return BERTH_OK;
+}
+
+/* Longer than their share ranges may be where others on the way are shorter; at last each keeps it. */
+static berth_status solve(requests *r, int32_t tries, berth_arena *mem, berth_arena *tmp,
+                          berth_request_plan *out, berth_err *err)
+{
+	static const double slacks[] = {2, 1.3, 1};
+	enum { N = sizeof slacks / sizeof *slacks };
+	const berth_request_task *x = r->x;
+	bool limited = x->first_s > 0 || x->token_s > 0;
+	*out = (berth_request_plan){0};
+	for (int i = limited ? 0 : N - 1; i < N; i++) {
+		berth_request_plan now;
+		berth_layers known = {.bound_per_s = out->l.bound_per_s};
+		r->slack = slacks[i];
+		BERTH_TRY(make_nodes(r, mem, err));
+		r->task.aligned = limited && i == N - 1;
+		BERTH_TRY(berth_layout_search(&r->task, &known, tries, 1, mem, tmp, &now.l, err));
+		BERTH_TRY(berth_layout_longest(&r->task, &now.l, r->first_s, tmp, &now.first_s, err));
+		BERTH_TRY(berth_layout_longest(&r->task, &now.l, r->token_s, tmp, &now.token_s, err));
+		out->l.bound_per_s = now.l.bound_per_s;
+		if (now.l.per_s > out->l.per_s &&
+		    (x->first_s <= 0 || now.first_s <= x->first_s * (1 + 1e-9)) &&
+		    (x->token_s <= 0 || now.token_s <= x->token_s * (1 + 1e-9)))
+			*out = now;
+	}
+	return BERTH_OK;
+}
+
+berth_status berth_serving_requests(const berth_request_task *x, int32_t tries, berth_arena *mem,
+                                    berth_arena *tmp, berth_request_plan *plan, berth_err *err)
+{
+	const berth_serving *s = &x->kind->reading;
+	double *share;
+	BERTH_TRY_NEW(mem, s->n_blocks + 1, err, share);
+	for (int32_t i = 0; i < x->n_kinds; i++)
+		for (int32_t b = 0; b < x->n_batches; b++)
+			if (!berth_serving_same_devices(s, &x->kind[i].answering[b]) ||
+			    !berth_serving_same_devices(s, &x->kind[i].reading))
+				return berth_fail(
+					err, BERTH_EINVAL,
+					"a host reads quickest by other devices than it answers by: "
+					"leave one of them out of the system");
+	berth_serving_share(s, share);
+	for (int way = 0; way < BERTH_N_REQUEST_WAYS; way++) {
+		requests r = {.x = x, .n_layers = s->n_blocks, .apart = way == BERTH_APART, .share = share};
+		BERTH_TRY(solve(&r, tries, mem, tmp, &plan[way], err));
+	}
+	return BERTH_OK;
+}
