@@ -96,6 +96,7 @@ static const double calibrated_roofline = 0.5, calibrated_model = 0.8;
 /* What of a CPU's peak whole numbers of a byte reach, four of which take the room of one of four bytes:
  * dot products of them in one instruction. By llama.cpp with weights of q8_0 and q4_0 (docs/measured.md). */
 #define WHOLE_GAIN 4.0
+#define HALVES_GAIN 2.0 /* of a half byte: taking two out of one costs as much as multiplying them */
 
 /* Convolutions in half precision go by the numbers of products; nobody timed them. */
 #define HALF_CONV_ERROR 0.4
@@ -309,9 +310,9 @@ static double peak_of(const berth_graph *g, const berth_system *s, int32_t op, i
 	const double peak = berth_system_peak(s, dev, p, used), half = *used == BERTH_F32 ? 0 : peak;
 	bool whole = p == BERTH_W8A16 || p == BERTH_W4A16 || p == BERTH_INT8 || p == BERTH_INT4,
 	     by_rows = s->dev_class[dev] == BERTH_CLASS_CPU && s->engine && s->engine->by_rows;
-	return !by_rows || !whole || *used == p
-	               ? peak
-	               : fmax(WHOLE_GAIN * s->dev_peak_flops[dev], WHOLE_GAIN / 2 * half);
+	const double gain = p == BERTH_W4A16 || p == BERTH_INT4 ? HALVES_GAIN : WHOLE_GAIN;
+	return !by_rows || !whole || *used == p ? peak
+	                                        : fmax(gain * s->dev_peak_flops[dev], gain / 2 * half);
 }
 
 /* Does the device have some peak, but none for that precision? */
