@@ -56,6 +56,10 @@ static const rule rules[] = {
 	{false, {"Mul/1", "MatMul/2", "Transpose"}},
 	{false, {"Div/1", "MatMul/2"}},
 	{false, {"Mul/1", "MatMul/2"}},
+	{false, {"MatMul/2", "Transpose", "Transpose", "Div/1"}},
+	{false, {"MatMul/2", "Transpose", "Transpose", "Mul/1"}},
+	{false, {"MatMul/2", "Transpose", "Div/1"}},
+	{false, {"MatMul/2", "Transpose", "Mul/1"}},
 	{false, {"MatMul/2", "Transpose"}},
 	{false, {"MatMul/2", "Mul/1"}},
 };

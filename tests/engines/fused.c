@@ -129,17 +129,19 @@ static berth_status join(joined *j, const char *path, berth_arena *tmp, berth_er
 /* ---- comparing ---- */
 
 typedef struct counts {
-	int32_t theirs, ours, same;
+	int32_t theirs, ours, same, cut; /* cut: theirs of operators that are in several of ours */
 } counts;
 
-/* Does each operator that counts have the same fellows in a as in b? Kernels of one are none. n: all in a. */
-static int32_t compare(const berth_graph *g, const int32_t *a, const int32_t *b, bool tell, int32_t *n)
+/* Does each operator that counts have the same fellows in a as in b? Kernels of one are none. n: all in a;
+ * cut: those whose operators have other fellows in b, too. */
+static int32_t compare(const berth_graph *g, const int32_t *a, const int32_t *b, bool tell, int32_t *n,
+                       int32_t *cut)
 {
 	int32_t same = 0;
-	*n = 0;
+	*n = *cut = 0;
 	for (int32_t first = 0; first < g->n_ops; first++) {
 		int32_t members = 0;
-		bool seen = false, equal = true;
+		bool seen = false, equal = true, whole = true;
 		for (int32_t op = 0; op < g->n_ops; op++) {
 			const char *type = g->op_type[op] < 0 ? "" : g->type_name[g->op_type[op]];
 			if (is_bare(type) || is_bare(g->type_name[g->op_type[first]]))
@@ -148,11 +150,13 @@ static int32_t compare(const berth_graph *g, const int32_t *a, const int32_t *b,
 			seen = seen || (fellow && op < first);
 			members += fellow;
 			equal = equal && fellow == (b[op] == b[first]);
+			whole = whole && (!fellow || b[op] == b[first]);
 		}
 		if (members < 2 || seen)
 			continue;
 		++*n;
 		same += equal;
+		*cut += !whole;
 		for (int32_t op = 0; op < g->n_ops && tell && !equal; op++)
 			if (a[op] == a[first])
 				printf("%s ", g->op_name[op]);
@@ -187,11 +191,13 @@ static berth_status check(ort_lib *lib, int level, const char *path, const char 
 		st = berth_granularity_find(&g, BERTH_GRAIN_KERNEL, mem, &tmp, &kernels, err);
 	if (st == BERTH_OK) {
 		bool tell = getenv("BERTH_TELL") != NULL;
-		c.same = compare(&g, j.op_kernel, kernels.op_block, tell, &c.theirs);
-		compare(&g, kernels.op_block, j.op_kernel, tell, &c.ours);
-		printf("%s: %d kernels of ONNX Runtime's, %d of berth's, %d the same\n", g.name, c.theirs,
-		       c.ours, c.same);
-		*all = (counts){all->theirs + c.theirs, all->ours + c.ours, all->same + c.same};
+		int32_t parted;
+		c.same = compare(&g, j.op_kernel, kernels.op_block, tell, &c.theirs, &c.cut);
+		compare(&g, kernels.op_block, j.op_kernel, tell, &c.ours, &parted);
+		printf("%s: %d kernels of ONNX Runtime's, %d of berth's, %d the same, %d cut\n", g.name,
+		       c.theirs, c.ours, c.same, c.cut);
+		*all = (counts){all->theirs + c.theirs, all->ours + c.ours, all->same + c.same,
+		                all->cut + c.cut};
 	}
 	ort_model_close(&m);
 	berth_arena_free(&tmp);
@@ -223,6 +229,6 @@ int main(int argc, char **argv)
 	if (st != BERTH_OK)
 		return fail("failed", &err);
 	int32_t most = all.theirs > all.ours ? all.theirs : all.ours;
-	printf("all: %d, %d, %d the same\n", all.theirs, all.ours, all.same);
+	printf("all: %d, %d, %d the same, %d cut\n", all.theirs, all.ours, all.same, all.cut);
 	return 100 * all.same < atoi(argv[2]) * most;
 }
