@@ -293,15 +293,17 @@ static void test_eager(void **state)
 	assert_near(s[1][0][1] - s[0][0][1], 7e-6 + 4e6 / 2e9, 1e-12);
 }
 
-/* llama.cpp multiplies whole numbers at four times a CPU's peak in f32 or twice that in f16, whichever is
- * more, but at a peak of their own as it is. */
+/* llama.cpp multiplies numbers of a byte at four times a CPU's peak in f32 or twice that in f16, whichever is
+ * more, those of half a byte at half of it, but at a peak of their own as it is. */
 static void test_whole(void **state)
 {
 	static const struct {
 		const char *peaks, *dtype;
 		double peak;
-	} cases[] = {{"\"f32\":1e12", "w4a16", 4e12},
-	             {"\"f32\":1e12,\"f16\":1e12", "w4a16", 4e12},
+	} cases[] = {{"\"f32\":1e12", "w4a16", 2e12},
+	             {"\"f32\":1e12", "w8a16", 4e12},
+	             {"\"f32\":1e12,\"f16\":1e12", "w4a16", 2e12},
+	             {"\"f32\":1e12,\"f16\":4e12", "w4a16", 4e12},
 	             {"\"f32\":1e12,\"f16\":4e12", "w8a16", 8e12},
 	             {"\"f32\":1e12,\"w8a16\":3e12", "w8a16", 3e12},
 	             {"\"f32\":1e12,\"int8\":5e12", "int8", 5e12},
