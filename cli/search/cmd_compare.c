@@ -6,6 +6,7 @@
 #include "graph_load.h"
 #include "own_method.h"
 #include "place_decoder.h"
+#include "place_engine.h"
 #include "progress.h"
 #include "report.h"
 #include "sandboxed.h"
@@ -236,9 +237,9 @@ static void told(void *ctx, int32_t method, uint64_t seed)
 /* A graph on a system, and the plans for it. */
 typedef struct instance {
 	const char *spec; /* of the graph */
-	berth_graph g;
+	berth_graph read, g; /* g: with the rules of a granularity, or with kernels */
 	berth_system y;
-	berth_problem p;
+	berth_problem p, whole; /* whole: without kernels, as plans may cut them; p where there are none */
 	berth_compare_plan *plan;
 } instance;
 
@@ -249,7 +250,13 @@ static berth_status load(cli *c, args *a, const char *graph, const char *system,
 	BERTH_TRY_NEW(&c->mem, a->plans.n, err, x->plan);
 	BERTH_TRY(compare_plans_read(c, &a->plans, &x->g, &x->y, x->plan, err));
 	BERTH_TRY(cli_granularity_apply(c, &a->granularity, &x->g, err));
-	return berth_problem_new(&x->g, &x->y, &c->mem, &c->tmp, &x->p, err);
+	x->read = x->g;
+	bool fused = x->y.engine && x->y.engine->fuses && !a->granularity.name;
+	if (fused)
+		BERTH_TRY(place_engine_kernels(c, &x->y, &x->g, err));
+	BERTH_TRY(berth_problem_new(&x->g, &x->y, &c->mem, &c->tmp, &x->p, err));
+	x->whole = x->p;
+	return fused ? berth_problem_new(&x->read, &x->y, &c->mem, &c->tmp, &x->whole, err) : BERTH_OK;
 }
 
 /* Of all plans that are used; rows are for one. */
@@ -277,11 +284,12 @@ static berth_status fill_block(cli *c, args *a, const instance *x, state *s, ber
 	                         .n_seeds = s->r.n_seeds,
 	                         .plan = x->plan,
 	                         .n_plans = a->plans.n,
+	                         .plans_of = &x->whole,
 	                         .search = s->search,
 	                         .told = told,
 	                         .told_ctx = s};
 	cfg.search.objective = s->r.objective;
-	BERTH_TRY(compare_plans_ask(c, &a->plans, x->spec, &x->p, x->plan, err));
+	BERTH_TRY(compare_plans_ask(c, &a->plans, x->spec, &x->whole, x->plan, err));
 	BERTH_TRY(cli_budget_bounds(&a->budget, &x->p, &s->r.objective, &c->tmp, &bounds, err));
 	BERTH_TRY_NEW(&c->mem, s->r.n_methods * s->r.n_seeds, err, b->row);
 	b->graph = x->g.name;

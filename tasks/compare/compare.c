@@ -119,7 +119,8 @@ static berth_status fill_plan(const berth_problem *p, const berth_compare_cfg *c
 	if (!v.feasible)
 		return no_answer(row, v.broken.item[0].message, mem, err);
 	row->value = v.value;
-	row->gap = berth_gap(v.value, row->lower_bound);
+	/* below the bound: it is of a finer grain than what was bounded */
+	row->gap = v.value < row->lower_bound ? NAN : berth_gap(v.value, row->lower_bound);
 	return BERTH_OK;
 }
 
@@ -140,9 +141,10 @@ static berth_status fill_rows(const berth_problem *p, const berth_bounds *bounds
 		row[i].lower_bound = lower_bound;
 		if (cfg->told)
 			cfg->told(cfg->told_ctx, row[i].method, seed);
+		const berth_problem *whole = cfg->plans_of ? cfg->plans_of : p;
 		BERTH_TRY(row[i].method < cfg->n_methods
 		                  ? fill_row(p, bounds, cfg, &row[i], mem, work, tmp, err)
-		                  : fill_plan(p, cfg, &row[i], mem, work, err));
+		                  : fill_plan(whole, cfg, &row[i], mem, work, err));
 		berth_arena_free(work);
 		if (cfg->search.cancel && atomic_load(cfg->search.cancel)) /* the row was cut short */
 			return berth_fail(err, BERTH_EINTERRUPTED, "interrupted; the rows so far stand");
@@ -180,7 +182,7 @@ static berth_status summarise(const berth_compare_row *row, int32_t n, berth_are
 	if (!s->n_feasible)
 		return BERTH_OK;
 	s->median = berth_median(value, s->n_feasible, tmp);
-	s->gap = berth_gap(s->median, row[0].lower_bound);
+	s->gap = s->median < row[0].lower_bound ? NAN : berth_gap(s->median, row[0].lower_bound);
 	if (s->n_feasible >= BERTH_LEAST_FOR_INTERVAL) {
 		berth_interval i = berth_bootstrap(value, s->n_feasible, berth_median, tmp);
 		s->low = i.low;

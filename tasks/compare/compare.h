@@ -45,6 +45,7 @@ typedef struct berth_compare_cfg {
 	int32_t n_methods, n_seeds;        /* seeds search.seed, search.seed + 1, ... */
 	const berth_compare_plan *plan;    /* [n_plans] */
 	int32_t n_plans;
+	const berth_problem *plans_of;     /* that plans are valued in; rules may be fewer. NULL: p */
 	berth_search_cfg search;           /* the budget of each row */
 	void (*told)(void *ctx, int32_t method, uint64_t seed); /* before each row; NULL: nobody listens */
 	void *told_ctx;
