@@ -2,6 +2,8 @@
  * last, with what was lost on the way by cause. And by how much memory pools slowed what ran. */
 #include "explain.h"
 
+#include "cost_model.h"
+
 /* ---- what memory pools slowed ---- */
 
 static berth_slowed slowed(int32_t pool, int64_t took_ns, int64_t alone_ns)
@@ -110,6 +112,28 @@ static int32_t step(walker *w, int32_t op)
 	return g->tensor_producer[last];
 }
 
+/* Where nothing overlaps each operator and each tensor's way to another device is on the chain. */
+static void add_all(walker *w, int32_t *tensor_at)
+{
+	const berth_problem *p = w->p;
+	const berth_graph *g = p->g;
+	for (int32_t t = 0; t < g->n_tensors; t++) {
+		int32_t home = w->t->op_dev[g->tensor_producer[t]];
+		tensor_at[home] = t + 1;
+		BERTH_EACH (e, g->tensor_use_off, t) {
+			int32_t to = w->t->op_dev[g->edge_consumer[e]];
+			if (tensor_at[to] == t + 1)
+				continue;
+			tensor_at[to] = t + 1;
+			BERTH_EACH (i, p->route_off, berth_route(p, t, home, to))
+				lose(w, BERTH_LOST_TRANSFER, p->route_link[i],
+				     berth_hop_ns(p, t, p->route_link[i]));
+		}
+	}
+	for (int32_t op = 0; op < p->n_ops; op++)
+		w->compute_ns += w->t->end_ns[op] - w->t->start_ns[op];
+}
+
 static int compare_lost(const void *pa, const void *pb)
 {
 	const berth_lost *a = pa, *b = pb;
@@ -126,18 +150,21 @@ berth_status berth_explain(const berth_problem *p, const berth_timeline *t, bert
 	const berth_system *s = p->s;
 	const int32_t places[] = {s->n_links, s->n_channels, s->n_devs, s->n_pools};
 	berth_explanation e = {.latency_ns = t->r.latency_ns};
-	int32_t op = -1;
+	int32_t op = -1, *tensor_at;
 	for (int k = 0; k <= BERTH_LOST_POOL; k++)
 		w.first[k + 1] = w.first[k] + places[k];
 	const int32_t n = w.first[BERTH_LOST_POOL + 1];
 	BERTH_TRY(index_hops(&w, tmp, err));
 	BERTH_TRY_NEW(tmp, n, err, w.lost);
+	BERTH_TRY_NEW(tmp, s->n_devs, err, tensor_at);
 	BERTH_TRY_NEW(mem, n, err, e.lost);
-	for (int32_t i = 0; i < p->n_ops; i++)
+	for (int32_t i = 0; i < p->n_ops && !s->cost_model->sums_times; i++)
 		if (op < 0 || t->end_ns[i] > t->end_ns[op])
 			op = i;
 	while (op >= 0)
 		op = step(&w, op);
+	if (s->cost_model->sums_times)
+		add_all(&w, tensor_at);
 	for (int32_t i = 0; i < n; i++)
 		if (w.lost[i].ns > 0)
 			e.lost[e.n++] = w.lost[i];

@@ -41,8 +41,9 @@ typedef struct berth_explanation {
 } berth_explanation;
 
 /* The chain is an operator, of its inputs the one that arrived last, its producer, and so on to a source.
- * Ties go to the lowest tensor. t->r.runs must hold. The list lives in mem; tmp is scratch, another arena,
- * reset at exit. Fails: BERTH_ENOMEM. O(ops + edges + hops). */
+ * Ties go to the lowest tensor. Where nothing overlaps (sums_times) it has everything. t->r.runs must hold.
+ * The list lives in mem; tmp is scratch, another arena, reset at exit. Fails: BERTH_ENOMEM. O(ops + edges +
+ * hops). */
 berth_status berth_explain(const berth_problem *p, const berth_timeline *t, berth_arena *mem,
                            berth_arena *tmp, berth_explanation *out, berth_err *err);
 
