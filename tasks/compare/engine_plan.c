@@ -94,6 +94,7 @@ typedef struct choice {
 	const int32_t *op_dev, *order;
 	double value;
 	const char *why; /* the first that cannot be told is not told so */
+	const char *latest; /* why the latest offer cannot be told, or what is missing for it */
 } choice;
 
 /* Take op_dev if it is worth more than what is chosen, and can be told. */
@@ -108,6 +109,7 @@ static berth_status offer(berth_engine_plan *x, const int32_t *op_dev, const int
 		return BERTH_OK;
 	BERTH_TRY(worth(x, op_dev, order, o, tmp, &value, err));
 	BERTH_TRY(can_be_told(x, op_dev, mem, tmp, can, &why, err));
+	c->latest = why;
 	if (!*can && !c->why)
 		c->why = why;
 	if (!*can || !(value < c->value))
@@ -189,6 +191,7 @@ berth_status berth_engine_plan_take(berth_engine_plan *x, const berth_objective 
 	double value;
 	BERTH_TRY(worth(x, x->usual, NULL, o, tmp, &value, err));
 	answer(r, x->usual, NULL, value);
+	x->note = c.latest;
 	x->x.op_dev = x->usual;
 	return BERTH_OK;
 }
