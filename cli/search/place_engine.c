@@ -103,7 +103,7 @@ berth_status place_engine_look(cli *c, const berth_solution *r, place_engine *x,
 	berth_problem p;
 	berth_timeline t;
 	berth_verdict v;
-	int32_t *usual;
+	int32_t *usual, pair[2];
 	const char *why;
 	x->there = x->usual_there = NAN;
 	if (!x->other || !r->answered || berth_system_for(x->other, &s, NULL) != BERTH_OK)
@@ -113,6 +113,8 @@ berth_status place_engine_look(cli *c, const berth_solution *r, place_engine *x,
 	BERTH_TRY_NEW(&c->mem, p.n_ops, err, usual);
 	BERTH_TRY(berth_judge(&p, r->op_dev, NULL, &r->objective, &c->mem, &t, &v, err));
 	x->there = v.value;
+	if (x->other->fuses)
+		BERTH_TRY(berth_kernels_cut(p.g, r->op_dev, &c->mem, &c->tmp, &x->n_cut, pair, err));
 	BERTH_TRY(berth_engine_usual(x->other, &source, &c->tmp, usual, &why, err));
 	if (why)
 		return BERTH_OK;
@@ -149,7 +151,8 @@ const berth_result *place_engine_result(cli *c, const place_engine *e, const ber
 	K(TEXT, "name", "", "of `--for`, which plans for it", x->other->name) \
 	K(NUMBER, "value", "of the objective", "the answer, as that engine runs it", x->there) \
 	K(NUMBER_OR_NULL, "default", "of the objective", "what it does by itself; null: not known", \
-	  x->usual_there)
+	  x->usual_there) \
+	K(INT, "cuts", "", "kernels that it fuses and the answer parts", x->n_cut)
 RESULT_KIND(other_engine_kind, "", "", OTHER);
 
 const berth_result *place_engine_other(cli *c, const place_engine *x)
@@ -189,6 +192,8 @@ static void print_other(const place_engine *x, const berth_objective *o)
 	if (!x->other || isnan(x->there))
 		return;
 	cli_say("in %s, one operator after the other: %s", x->other->title, cli_value(value, o, x->there));
+	if (x->n_cut)
+		cli_say(", with %d kernel%s that it fuses cut", (int)x->n_cut, x->n_cut == 1 ? "" : "s");
 	if (!isnan(x->usual_there))
 		cli_say("; by itself it takes %s", cli_value(usual, o, x->usual_there));
 	cli_say(" (--for %s plans for it)\n", x->other->name);

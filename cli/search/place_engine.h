@@ -16,6 +16,7 @@ typedef struct place_engine {
 	/* without --for: one that runs the file, too, though plans are for none; NULL: none does */
 	const berth_engine_rules *other;
 	double there, usual_there; /* the answer in it, and what it does by itself; NAN: not known */
+	int32_t n_cut;             /* kernels that it fuses and the answer parts */
 } place_engine;
 
 /* Before the graph is read: the engine that files of spec's format are placed for where --for names none.

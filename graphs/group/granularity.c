@@ -245,6 +245,30 @@ berth_status berth_granularity_find(const berth_graph *g, berth_grain grain, ber
 	return grain == BERTH_GRAIN_KERNEL ? blocks_of_kernels(&f, out) : find(&f, grain, out);
 }
 
+berth_status berth_kernels_cut(const berth_graph *g, const int32_t *op_dev, berth_arena *mem,
+                               berth_arena *tmp, int32_t *n, int32_t pair[2], berth_err *err)
+{
+	berth_granularity kernels;
+	int32_t *first;
+	*n = 0;
+	pair[0] = pair[1] = -1;
+	BERTH_TRY(berth_granularity_find(g, BERTH_GRAIN_KERNEL, mem, tmp, &kernels, err));
+	BERTH_TRY_NEW(mem, kernels.n_blocks, err, first);
+	for (int32_t k = 0; k < g->n_ops; k++) {
+		int32_t op = g->topo_op[k], *of = &first[kernels.op_block[op]];
+		if (*of == 0)
+			*of = op + 1;
+		if (*of < 0 || op_dev[*of - 1] == op_dev[op])
+			continue;
+		if (!(*n)++) {
+			pair[0] = *of - 1;
+			pair[1] = op;
+		}
+		*of = -1;
+	}
+	return BERTH_OK;
+}
+
 /* ---- blocks as colocation groups ---- */
 
 /* Blocks that share a colocation group of g: up [n_blocks]. */

@@ -52,6 +52,11 @@ typedef struct berth_granularity {
 berth_status berth_granularity_find(const berth_graph *g, berth_grain grain, berth_arena *mem,
                                     berth_arena *tmp, berth_granularity *out, berth_err *err);
 
+/* How many kernels of g a placement parts, and of the first one two operators that stand apart (-1: none).
+ * mem and tmp are scratch. Fails: BERTH_ENOMEM. */
+berth_status berth_kernels_cut(const berth_graph *g, const int32_t *op_dev, berth_arena *mem,
+                               berth_arena *tmp, int32_t *n, int32_t pair[2], berth_err *err);
+
 /* The blocks that a file names (docs/formats.md, berth-blocks). An operator that it does not name is a block
  * of its own. sandbox: where it is read; NULL: here. Fails: BERTH_EFORMAT (with its place), BERTH_EIO,
  * BERTH_ENOMEM. */

@@ -115,28 +115,14 @@ berth_status ort_fused_note(const berth_export_source *x, berth_arena *tmp, bert
                             berth_err *err)
 {
 	const berth_graph *g = x->g;
-	berth_granularity kernels;
-	int32_t *first, n = 0, a = -1, b = -1;
+	int32_t n, pair[2];
 	BERTH_SCRATCH(tmp);
-	BERTH_TRY(berth_granularity_find(g, BERTH_GRAIN_KERNEL, tmp, out->mem, &kernels, err));
-	BERTH_TRY_NEW(tmp, kernels.n_blocks, err, first);
-	for (int32_t k = 0; k < g->n_ops; k++) {
-		int32_t op = g->topo_op[k], *of = &first[kernels.op_block[op]];
-		if (*of == 0)
-			*of = op + 1;
-		if (*of < 0 || x->op_dev[*of - 1] == x->op_dev[op])
-			continue;
-		if (!n++) {
-			a = *of - 1;
-			b = op;
-		}
-		*of = -1;
-	}
+	BERTH_TRY(berth_kernels_cut(g, x->op_dev, tmp, out->mem, &n, pair, err));
 	if (!n)
 		return BERTH_OK;
 	return berth_export_note(
 		out, err,
 		"the plan cuts %d kernel%s that ONNX Runtime fuses (first: %.80s, %.80s): with optimisation "
 		"both parts may run where the first one is; place --for ort cuts none",
-		n, n == 1 ? "" : "s", g->op_name[a], g->op_name[b]);
+		n, n == 1 ? "" : "s", g->op_name[pair[0]], g->op_name[pair[1]]);
 }
