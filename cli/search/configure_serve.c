@@ -8,6 +8,8 @@
 
 typedef serve_view view;
 
+static const double MOST_S = 1e6; /* that a limit may be */
+
 /* ---- arguments ---- */
 
 static berth_status unknown_host(cli *c, const view *v, const char *text, int len, berth_err *err)
@@ -75,7 +77,7 @@ static berth_status read_goal(const char *text, double *most_s, berth_err *err)
 				"throughput:latency<=20ms",
 				text);
 	*most_s = o.limits[BERTH_LATENCY] ? o.most[BERTH_LATENCY] : 0;
-	return *most_s <= 1e6
+	return *most_s <= MOST_S
 	               ? BERTH_OK
 	               : berth_fail(err, BERTH_EINVAL,
 	                            "option --goal: a limit of %.10g s; expected 1e6 s at most", *most_s);
@@ -98,7 +100,7 @@ static berth_status read_measured(const view *v, const char *text, double *step_
 			"%d layers, and from 1 ns to 1000000 s",
 			text, v->x->n_blocks);
 	while (k < v->x->n_kinds && (strncmp(v->x->kind[k].name, text, (size_t)(colon - text)) != 0 ||
-	                            v->x->kind[k].name[colon - text]))
+	                             v->x->kind[k].name[colon - text]))
 		k++;
 	if (k == v->x->n_kinds)
 		return berth_fail(err, BERTH_EINVAL, "option --steps: no servers are like a host '%.*s'",
@@ -145,7 +147,7 @@ static berth_status solve(cli *c, view *v, berth_serving *all, const configure_v
 	v->plan = (berth_serving_plan){0};
 	v->layout = (berth_layers){0};
 	for (int32_t b = 0; b < m->n_batches; b++)
-		all[b].most_ns = (int64_t)(v->most_s * 1e9);
+		all[b].most_ns = llround(v->most_s * 1e9);
 	for (int32_t b = 0; b < m->n_batches && steps->n == 0; b++) {
 		berth_serving_plan plan;
 		double samples = (double)m->batch[b];
@@ -229,7 +231,7 @@ static RESULT_FLAT_KIND(node_kind, "", "", NODE);
 static RESULT_FLAT_KIND(way_kind, "", "", WAY);
 
 #define STAGE(K, IF)                                                                                         \
-	K(TEXT, "server", "", "the host whose kind of device it is", v->x->kind[at->kind].name)             \
+	K(TEXT, "server", "", "the host whose kind of device it is", v->x->kind[at->kind].name)              \
 	K(TEXT, "first", "", "layer", v->blocks.block_name[at->from])                                        \
 	K(TEXT, "last", "", "layer", v->blocks.block_name[at->to - 1])                                       \
 	K(INT, "layers", "", "how many", at->to - at->from)
@@ -384,7 +386,7 @@ static void tell_merged(const view *v)
 void serve_tell_devices(const berth_serving *x)
 {
 	for (int32_t k = 0; k < x->n_kinds; k++)
-		cli_say("of %s take part: %d x %s\n", x->kind[k].name, x->kind[k].n_devs, x->kind[k].dev);
+		cli_say("of %s take part: %d x %s\n", x->kind[k].name, x->kind[k].n_devs, x->kind[k].dev[0]);
 }
 
 static berth_status print(cli *c, const view *v, berth_err *err)
@@ -498,6 +500,14 @@ static berth_status tell(cli *c, const view *v, berth_err *err)
 	return more ? print_layout(c, v, err) : BERTH_OK;
 }
 
+/* What it finds within v->most_s, but for groups and ways. */
+static berth_status try_within(cli *c, view *v, berth_serving *at, const configure_view *m,
+                               const cli_texts *steps, berth_err *err)
+{
+	BERTH_SCRATCH(&c->mem);
+	return solve(c, v, at, m, steps, err);
+}
+
 /* What the layers need, or the least limit, of twice as much each, that something keeps. */
 static berth_status tell_infeasible(cli *c, view *v, berth_serving *at, const configure_view *m,
                                     const cli_texts *steps, berth_err *err)
@@ -505,23 +515,30 @@ static berth_status tell_infeasible(cli *c, view *v, berth_serving *at, const co
 	double asked_s = v->most_s, bound_per_s = v->layout.bound_per_s;
 	char a[32], b[32];
 	v->most_s = 0;
-	BERTH_TRY(solve(c, v, at, m, steps, err));
+	BERTH_TRY(try_within(c, v, at, m, steps, err));
 	if (!found(v))
 		return berth_fail(
 			err, BERTH_EINFEASIBLE,
 			"the layers of %s fit nowhere on so many servers of %s: give weights of fewer "
 			"bits (the word weights), more memory, or more servers",
 			c->args[0], v->s.name);
-	for (v->most_s = asked_s; v->most_s == asked_s || !found(v);) {
-		v->most_s *= 2;
-		BERTH_TRY(solve(c, v, at, m, steps, err));
+	bool kept = false;
+	for (v->most_s = asked_s; !kept && v->most_s < MOST_S; kept = found(v)) {
+		v->most_s = fmin(2 * v->most_s, MOST_S);
+		BERTH_TRY(try_within(c, v, at, m, steps, err));
 	}
+	const char *possible = bound_per_s > 0 ? "" : ", and none is possible";
+	if (!kept)
+		return berth_fail(err, BERTH_EINFEASIBLE,
+		                  "no plan for %s on %s was found within latency<=%s%s, nor within %s; leave "
+		                  "the limit out, or give quicker devices or links",
+		                  c->args[0], v->s.name, berth_text_seconds(a, asked_s), possible,
+		                  berth_text_seconds(b, MOST_S));
 	return berth_fail(err, BERTH_EINFEASIBLE,
 	                  "no plan for %s on %s was found within latency<=%s%s: latency<=%s is kept by %.4g "
 	                  "samples/s; or give smaller batches (--batches), quicker devices or links",
-	                  c->args[0], v->s.name, berth_text_seconds(a, asked_s),
-	                  bound_per_s > 0 ? "" : ", and none is possible", berth_text_seconds(b, v->most_s),
-	                  fmax(v->plan.per_s, v->layout.per_s));
+	                  c->args[0], v->s.name, berth_text_seconds(a, asked_s), possible,
+	                  berth_text_seconds(b, v->most_s), fmax(v->plan.per_s, v->layout.per_s));
 }
 
 berth_status configure_serve(cli *c, const configure_view *m, const cli_texts *servers,

@@ -117,7 +117,8 @@ berth_status berth_layout_longest(const berth_layout_task *x, const berth_layers
 	BERTH_TRY_NEW(tmp, l->n_groups + 1, err, at_s);
 	while (more) {
 		more = false;
-		for (const berth_layout_way *w = l->way; w < l->way + l->n_ways; w++) {
+		for (int32_t i = 0; i < l->n_ways; i++) {
+			const berth_layout_way *w = &l->way[i];
 			const berth_layout_group *g = w->to < 0 ? NULL : &l->group[w->to];
 			double now = w->from < 0 ? 0 : at_s[w->from];
 			const double *own_s = !g ? NULL : time_s ? time_s[g->kind] : x->kind[g->kind].time_s;
@@ -152,12 +153,19 @@ berth_status berth_layout_flow(const berth_layout_task *x, berth_layers *out, be
 
 /* ---- the bound ---- */
 
-/* In the i-th way to use a node of d; 0 also where a request would be there for longer than it may. */
-static double most_rate(const berth_layout_task *x, const berth_layout_kind *d, int32_t i, int32_t from,
+/* In the i-th way to use a node of d, however long a request is there; 0: it cannot, nor hold more. */
+static double held_rate(const berth_layout_task *x, const berth_layout_kind *d, int32_t i, int32_t from,
                         int32_t to)
 {
 	int32_t L = x->n_layers, at = from * (L + 1) + to;
-	double per_s = d->n_most ? d->most_per_s[i * (L + 1) * (L + 1) + at] : d->per_s[at];
+	return d->n_most ? d->most_per_s[i * (L + 1) * (L + 1) + at] : d->per_s[at];
+}
+
+/* 0 also where a request would be there for longer than it may: with more layers it may be there shorter. */
+static double most_rate(const berth_layout_task *x, const berth_layout_kind *d, int32_t i, int32_t from,
+                        int32_t to)
+{
+	double per_s = held_rate(x, d, i, from, to);
 	return d->n_most && d->most_batch[i] > per_s * x->most_s * (1 + 1e-9) && x->most_s > 0 ? 0 : per_s;
 }
 
@@ -179,12 +187,13 @@ static double most_gain(const berth_layout_task *x, prices p, double F, double *
 		double best = 0, share = 0, best_s = 0;
 		int32_t from = 0, to = 0;
 		for (int32_t i = 0; i < berth_max(d->n_most, 1); i++) {
-			double batch = x->most_s > 0 && d->n_most ? d->most_batch[i] / x->most_s : 0, per_s;
+			double batch = x->most_s > 0 && d->n_most ? d->most_batch[i] / x->most_s : 0;
 			for (int32_t f = 0; f < L; f++)
-				for (int32_t t = f + 1; t <= L && (per_s = most_rate(x, d, i, f, t)) > 0;
-				     t++) {
-					double s = fmin(per_s / F, 1),
-					       w = s * (p.sum[t] - p.sum[f] - p.time * batch / per_s);
+				for (int32_t t = f + 1; t <= L && held_rate(x, d, i, f, t) > 0; t++) {
+					double per_s = most_rate(x, d, i, f, t), s = fmin(per_s / F, 1);
+					if (per_s <= 0)
+						continue;
+					double w = s * (p.sum[t] - p.sum[f] - p.time * batch / per_s);
 					if (w <= best)
 						continue;
 					best = w;
@@ -203,10 +212,11 @@ static double most_gain(const berth_layout_task *x, prices p, double F, double *
 	return all;
 }
 
-/* The largest F that these prices allow, from above; at most high. */
+/* The largest F that these prices allow, from above; at most high. 0: nothing flows that takes no longer
+ * than it may, and a thousand millionth, to which limits are kept, and 1e-12 for rounding. */
 static double allowed(const berth_layout_task *x, prices p, double high)
 {
-	double low = 0, least = 1 - p.time;
+	double low = 0, least = 1 - p.time, most = high;
 	if (most_gain(x, p, high, NULL) >= least)
 		return high;
 	for (int i = 0; i < 48 && high - low > 1e-10 * high; i++) {
@@ -216,7 +226,9 @@ static double allowed(const berth_layout_task *x, prices p, double high)
 		else
 			high = mid;
 	}
-	return low > 0 ? high : most_gain(x, p, 1e-12 * high, NULL) >= least ? high : 0;
+	if (low > 0)
+		return high;
+	return most_gain(x, p, 1e-12 * high, NULL) >= least - 1e-9 * p.time - 1e-12 ? most : 0;
 }
 
 /* ---- the bound by layers: each has whole nodes ---- */
@@ -239,7 +251,9 @@ static double cheapest_cover(covers *c, double F)
 	for (int32_t g = 1; g <= GRID; g++)
 		c->cost[g] = INFINITY;
 	for (int32_t k = 0; k < c->x->n_kinds; k++)
-		for (int32_t n = 1; n <= L && c->best[k * (L + 1) + n] > 0; n++) {
+		for (int32_t n = 1; n <= L; n++) {
+			if (c->best[k * (L + 1) + n] <= 0)
+				continue;
 			double units = ceil(c->best[k * (L + 1) + n] * GRID / F), pay = c->price[k] / n;
 			int32_t u = units < GRID ? (int32_t)units : GRID;
 			bool gains = n == L || c->best[k * (L + 1) + n + 1] * GRID / F <= u - 1;
@@ -309,21 +323,29 @@ static berth_status bound_by_layers(const berth_layout_task *x, double *per_s, b
 	return BERTH_OK;
 }
 
-/* As much as it takes of all nodes; right already where these are alike. What nobody can hold weighs most. */
-static void first_weights(const berth_layout_task *x, double *weight)
+/* As much as it takes of all nodes, by the best range that has it; right already where these are alike. What
+ * nobody can hold weighs most. best [n_layers] is scratch. */
+static void first_weights(const berth_layout_task *x, double *weight, double *best)
 {
 	int32_t L = x->n_layers;
 	double most = 1e-300;
-	for (int32_t l = 0; l < L; l++) {
-		weight[l] = 0;
-		for (int32_t k = 0; k < x->n_kinds; k++) {
-			double per_s = 0;
-			for (int32_t i = 0; i < berth_max(x->kind[k].n_most, 1); i++)
-				per_s = fmax(per_s, most_rate(x, &x->kind[k], i, l, l + 1));
-			weight[l] += per_s > 0 ? (double)x->kind[k].n_nodes / per_s : 0;
-		}
-		most = fmax(most, weight[l]);
+	BERTH_CLEAR(weight, L);
+	for (int32_t k = 0; k < x->n_kinds; k++) {
+		const berth_layout_kind *d = &x->kind[k];
+		BERTH_CLEAR(best, L);
+		for (int32_t i = 0; i < berth_max(d->n_most, 1); i++)
+			for (int32_t f = 0; f < L; f++) {
+				double per_s = 0;
+				for (int32_t l = L - 1; l >= f; l--) {
+					per_s = fmax(per_s, most_rate(x, d, i, f, l + 1));
+					best[l] = fmax(best[l], per_s);
+				}
+			}
+		for (int32_t l = 0; l < L; l++)
+			weight[l] += best[l] > 0 ? (double)d->n_nodes / best[l] : 0;
 	}
+	for (int32_t l = 0; l < L; l++)
+		most = fmax(most, weight[l]);
 	for (int32_t l = 0; l < L; l++)
 		weight[l] = weight[l] > 0 ? weight[l] : most;
 }
@@ -336,7 +358,7 @@ static void lower_bound(const berth_layout_task *x, double *weight, double *sum,
 	enum { ROUNDS = 200 };
 	int32_t L = x->n_layers;
 	double time = timed ? 1 / 3.0 : 0;
-	first_weights(x, weight);
+	first_weights(x, weight, used);
 	for (int32_t round = 0; round<ROUNDS && * per_s> 0; round++) {
 		double all = 0, mean = 0;
 		for (int32_t l = 0; l < L; l++)

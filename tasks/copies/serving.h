@@ -19,7 +19,7 @@ typedef struct berth_server_kind {
 	const char *name;
 	int64_t n_servers;
 	int32_t n_devs;                /* equal devices of a server; its other ones take no block */
-	const char *dev;               /* the first of them */
+	const char *const *dev;        /* [n_devs] their names */
 	const int64_t *block_ns;       /* [n_blocks] on one of them; -1: cannot run there */
 	int64_t memory_bytes;          /* of one of them; -1: no limit */
 	/* What goes on between blocks takes that to another device at most; of borders that share a channel,
@@ -106,13 +106,13 @@ bool berth_serving_same_devices(const berth_serving *a, const berth_serving *b);
 
 /* The layout with the most samples a second that was found on nodes that are the kinds' devices: x [n] are
  * the same model and servers at n batches, of batch [n] samples; a kind's devices are those of `at`, one of
- * them, and batches at which others take part do not count for it. A node has the largest rate of those whose
- * weights, state and tensors it holds: the fewer its layers, the larger the batch may be. What goes on
- * between layers limits it, too. step_s [x->n_kinds][n_blocks+1], may be NULL: seconds a sample through so
- * many layers, as measured; a kind with any has no others, and holds as many layers as have one (0: that
- * of the next larger number). start: to begin with, and taken itself where little more is found. With
- * at->most_ns no way takes longer: a sample is at a node for a whole step, wherever it comes in, and for what
- * passes it on. In mem; tmp is scratch, another arena. Fails: as berth_layout_search. */
+ * them, and batches at which not all of these take part do not count for it. A node has the largest rate of
+ * those whose weights, state and tensors it holds: the fewer its layers, the larger the batch may be. What
+ * goes on between layers limits it, too. step_s [x->n_kinds][n_blocks+1], may be NULL: seconds a sample
+ * through so many layers, as measured; a kind with any has no others, and holds as many layers as have one
+ * (0: that of the next larger number). start: to begin with, and taken itself where little more is found.
+ * With at->most_ns no way takes longer: a sample is at a node for a whole step, wherever it comes in, and
+ * for what passes it on. In mem; tmp is scratch, another arena. Fails: as berth_layout_search. */
 berth_status berth_serving_lay(const berth_serving *x, const int64_t *batch, int32_t n,
                                const berth_serving *at, const double *step_s, const berth_layers *start,
                                int32_t tries, berth_arena *mem, berth_arena *tmp, berth_layers *out,

@@ -31,7 +31,14 @@ static berth_status count_bytes(const berth_graph *g, const berth_granularity *b
 
 /* ---- the servers ---- */
 
-enum { MORE_BYTES = 1 << 30 }; /* by which a byte's time is told */
+/* By which a byte's time is told: a GiB, or what the slowest link takes a million seconds for. */
+static int64_t more_bytes(const berth_system *s)
+{
+	double bytes = 1 << 30;
+	for (int32_t l = 0; l < s->n_links; l++)
+		bytes = fmin(bytes, ceil(1e6 * s->link_bandwidth[l]));
+	return (int64_t)bytes;
+}
 
 /* Do both take the same time for each operator, and hold as much? */
 static bool same_work(const berth_problem *p, int32_t a, int32_t b)
@@ -171,7 +178,12 @@ static berth_status add_kind(const berth_problem *p, const berth_cluster *c, con
 		                  BERTH_MOST_SERVER_KINDS);
 	*k = (berth_server_kind){.name = c->host_name[host], .n_servers = n_servers};
 	int32_t dev = main_device(p, c, host, &k->n_devs);
-	k->dev = c->s->dev_name[dev];
+	const char **name;
+	BERTH_TRY_NEW(mem, k->n_devs, err, name);
+	k->dev = name;
+	BERTH_EACH (i, c->host_off, host)
+		if (same_work(p, c->host_dev[i], dev))
+			*name++ = c->s->dev_name[c->host_dev[i]];
 	BERTH_EACH (i, c->host_off, host)
 		if (c->s->dev_slots[c->host_dev[i]] > 1)
 			return berth_fail(err, BERTH_EINVAL,
@@ -184,7 +196,7 @@ static berth_status add_kind(const berth_problem *p, const berth_cluster *c, con
 	BERTH_TRY(time_ways(p, c, dev, &border[1], tmp, &more, err));
 	k->byte_ns = (double)(berth_max(more.inside_ns, more.outside_ns) -
 	                      berth_max(k->inside_ns, k->outside_ns)) /
-	             (double)MORE_BYTES;
+	             (double)more_bytes(c->s);
 	x->n_kinds++;
 	int64_t *ns;
 	BERTH_TRY_NEW(mem, blocks->n_blocks, err, ns);
@@ -221,7 +233,7 @@ static berth_status make_serving(const berth_problem *p, const berth_cluster *c,
 		bytes = now > bytes ? now : bytes;
 	}
 	BERTH_TRY(berth_cluster_probe(c, bytes, mem, tmp, &border[0], err));
-	BERTH_TRY(berth_cluster_probe(c, bytes + MORE_BYTES, mem, tmp, &border[1], err));
+	BERTH_TRY(berth_cluster_probe(c, bytes + more_bytes(c->s), mem, tmp, &border[1], err));
 	x->spans = c->n_hosts > 1;
 	for (int32_t h = 0; h < c->n_hosts; h++) {
 		int64_t n = 0;

@@ -69,10 +69,19 @@ void berth_serving_share(const berth_serving *x, double *sum)
 	}
 }
 
+/* Are all of a's devices among b's? */
+static bool are_among(const berth_server_kind *a, const berth_server_kind *b)
+{
+	int32_t n = 0;
+	for (int32_t i = 0; i < b->n_devs && n < a->n_devs; i++)
+		n += b->dev[i] == a->dev[n];
+	return n == a->n_devs;
+}
+
 bool berth_serving_same_devices(const berth_serving *a, const berth_serving *b)
 {
 	for (int32_t k = 0; k < a->n_kinds; k++)
-		if (a->kind[k].dev != b->kind[k].dev)
+		if (a->kind[k].n_devs != b->kind[k].n_devs || !are_among(&a->kind[k], &b->kind[k]))
 			return false;
 	return true;
 }
@@ -96,7 +105,7 @@ static berth_status make_nodes(const berth_serving *x, const int64_t *batch, int
 		BERTH_TRY_NEW(mem, t.n_most * size, err, t.most_per_s);
 		bool measured = use_measured(step_s ? step_s + k * (L + 1) : NULL, L, &t);
 		for (int32_t b = 0; b < n && !measured; b++)
-			if (x[b].kind[k].dev == at->kind[k].dev)
+			if (are_among(&at->kind[k], &x[b].kind[k]))
 				add_batch(&x[b], batch[b], k, b, &t);
 		kind[k] = (berth_layout_kind){at->kind[k].name, at->kind[k].n_servers * at->kind[k].n_devs,
 		                              t.per_s,          t.time_s,

@@ -225,15 +225,18 @@ typedef struct timed {
 	int64_t ns[2][2][FEW_LAYERS], bytes[FEW_LAYERS], border_ns;
 	int32_t n_nodes, node_kind[FEW_NODES], from[FEW_NODES], to[FEW_NODES], batch[FEW_NODES];
 	double a[FEW_NODES][64], best;
+	double step_s[2 * (FEW_LAYERS + 1)]; /* measured: by kind and how many layers; may fall with these */
+	bool measured;
 	int32_t n_cols;
 } timed;
 
 static const int64_t two_batches[2] = {1, 4};
+static const char *const names[2] = {"a", "b"};
 
-static void draw_timed(timed *w, uint64_t seed)
+static void draw_timed(timed *w, uint64_t seed, bool measured)
 {
 	berth_rng rng = berth_rng_seed(seed, BERTH_STREAM_RANDOM);
-	*w = (timed){.n_nodes = 1 + (int32_t)berth_rng_below(&rng, FEW_NODES)};
+	*w = (timed){.n_nodes = 1 + (int32_t)berth_rng_below(&rng, FEW_NODES), .measured = measured};
 	int32_t n_kinds = 1 + (int32_t)berth_rng_below(&rng, 2);
 	w->border_ns = 100 * (int64_t)berth_rng_below(&rng, 5);
 	for (int32_t l = 0; l < FEW_LAYERS; l++)
@@ -246,9 +249,9 @@ static void draw_timed(timed *w, uint64_t seed)
 				w->ns[i][k][l] = i ? w->ns[0][k][l] + (int64_t)berth_rng_below(&rng, 2500)
 				                   : 500 + (int64_t)berth_rng_below(&rng, 2000);
 			w->x[i].kind[k] = (berth_server_kind){
-				.name = k ? "b" : "a",
+				.name = names[k],
 				.n_devs = 1,
-				.dev = k ? "b0" : "a0",
+				.dev = &names[k],
 				.block_ns = w->ns[i][k],
 				.inside_ns = w->border_ns,
 				.memory_bytes = i ? w->x[0].kind[k].memory_bytes
@@ -261,11 +264,16 @@ static void draw_timed(timed *w, uint64_t seed)
 		w->x[0].kind[w->node_kind[n]].n_servers++;
 		w->x[1].kind[w->node_kind[n]].n_servers++;
 	}
+	for (int32_t i = 0; i < 2 * (FEW_LAYERS + 1); i++)
+		w->step_s[i] = (double)(500 + berth_rng_below(&rng, 6000)) / 1e9;
+	w->border_ns = measured ? 0 : w->border_ns; /* a measured time has it within */
 }
 
 static int64_t step_ns(const timed *w, int32_t n)
 {
 	int64_t ns = 0;
+	if (w->measured && w->to[n] > w->from[n])
+		return llround(1e9 * w->step_s[w->node_kind[n] * (FEW_LAYERS + 1) + w->to[n] - w->from[n]]);
 	for (int32_t l = w->from[n]; l < w->to[n]; l++)
 		ns += w->ns[w->batch[n]][w->node_kind[n]][l];
 	return ns;
@@ -316,14 +324,14 @@ static void try_timed(timed *w, int32_t n, berth_arena *tmp)
 	}
 	w->from[n] = w->to[n] = 0;
 	try_timed(w, n + 1, tmp);
-	for (w->batch[n] = 0; w->batch[n] < 2; w->batch[n]++)
+	for (w->batch[n] = 0; w->batch[n] < (w->measured ? 1 : 2); w->batch[n]++)
 		for (int32_t f = 0; f < FEW_LAYERS; f++) {
 			int64_t bytes = 0;
 			for (int32_t t = f + 1; t <= FEW_LAYERS; t++) {
 				bytes += w->bytes[t - 1];
 				w->from[n] = f;
 				w->to[n] = t;
-				if (bytes <= w->x[0].kind[w->node_kind[n]].memory_bytes)
+				if (w->measured || bytes <= w->x[0].kind[w->node_kind[n]].memory_bytes)
 					try_timed(w, n + 1, tmp);
 			}
 		}
@@ -333,16 +341,16 @@ static void try_timed(timed *w, int32_t n, berth_arena *tmp)
 static void test_within_limit(void **state)
 {
 	(void)state;
-	int32_t n = 0, kept = 0, near = 0, all = support_sampled(400, BERTH_DEBUG ? 30 : 60, "clusters");
+	int32_t n = 0, kept = 0, near = 0, all = support_sampled(500, BERTH_DEBUG ? 38 : 75, "clusters");
 	for (uint64_t seed = 1; seed <= (uint64_t)all; seed++) {
 		berth_arena mem = {0}, tmp = {0};
 		berth_layers start = {0}, out;
 		berth_err err;
 		timed w;
-		draw_timed(&w, seed);
+		draw_timed(&w, seed, seed % 5 == 0);
 		try_timed(&w, 0, &tmp);
-		assert_ok(berth_serving_lay(w.x, two_batches, 2, w.x, NULL, &start, 500, &mem, &tmp, &out,
-		                            &err),
+		assert_ok(berth_serving_lay(w.x, two_batches, 2, w.x, w.measured ? w.step_s : NULL, &start,
+		                            500, &mem, &tmp, &out, &err),
 		          &err);
 		if (out.bound_per_s < w.best || out.per_s > w.best * (1 + 1e-6) ||
 		    out.time_s * 1e9 > (double)w.x[0].most_ns * (1 + 1e-6))
@@ -355,7 +363,7 @@ static void test_within_limit(void **state)
 		berth_arena_free(&tmp);
 	}
 	printf("within limits: %d, %d kept, %d near\n", n, kept, near);
-	assert_true(3 * n > all && kept >= 0.9 * n && near >= 0.8 * n);
+	assert_true(3 * n > all && kept >= 0.9 * n && near >= 0.9 * n);
 }
 
 /* Three nodes of a kind hold a layer each at rate 6, or two at 2: alone 2 for two layers by one node each;
@@ -415,6 +423,9 @@ static void test_left_out(void **state)
 	assert_near(out.per_s, 0, 0);
 	assert_near(out.bound_per_s, 0, 0);
 	assert_int_equal(out.n_groups, 0);
+	double longest_s;
+	assert_ok(berth_layout_longest(&x, &out, NULL, &tmp, &longest_s, &err), &err);
+	assert_near(longest_s, 0, 0);
 	berth_arena_free(&mem);
 	berth_arena_free(&tmp);
 }

@@ -284,8 +284,8 @@ static void test_many_servers(void **state)
 		berth_serving_plan plan;
 		berth_err err;
 		berth_serving x = {.n_blocks = LAYERS, .n_kinds = 2, .block_bytes = bytes, .spans = true};
-		x.kind[0] = (berth_server_kind){"a", n, 8, "gpu0", ns[0], 30, 10, 100, 0};
-		x.kind[1] = (berth_server_kind){"b", n / 2, 8, "gpu0", ns[1], 45, 10, 100, 0};
+		x.kind[0] = (berth_server_kind){"a", n, 8, NULL, ns[0], 30, 10, 100, 0};
+		x.kind[1] = (berth_server_kind){"b", n / 2, 8, NULL, ns[1], 45, 10, 100, 0};
 		assert_ok(berth_serving_solve(&x, &mem, &tmp, &plan, &err), &err);
 		check_plan(&x, &plan);
 		assert_true(plan.per_s >= 0.7 * plan.bound_per_s);
@@ -307,7 +307,7 @@ static void test_left_out(void **state)
 	berth_err err;
 	berth_serving x = {.n_blocks = 2, .n_kinds = 2, .block_bytes = bytes, .spans = true};
 	for (int32_t k = 0; k < 2; k++)
-		x.kind[k] = (berth_server_kind){k ? "b" : "a", 1, 1100, "gpu0", ns[k], -1, 0, 0, 0};
+		x.kind[k] = (berth_server_kind){k ? "b" : "a", 1, 1100, NULL, ns[k], -1, 0, 0, 0};
 	assert_ok(berth_serving_solve(&x, &mem, &tmp, &plan, &err), &err);
 	check_plan(&x, &plan);
 	assert_int_equal(plan.left_out, 1);
@@ -414,6 +414,7 @@ static void test_each_allocation_may_fail(void **state)
 static void test_requests(void **state)
 {
 	(void)state;
+	static const char *const one_dev = "0";
 	static const int64_t quick[] = {1000, 1000}, slow[] = {9000, 9000}, bytes[] = {100, 100}, one = 1;
 	berth_arena mem = {0}, tmp = {0};
 	berth_err err;
@@ -435,6 +436,7 @@ static void test_requests(void **state)
 				answering.kind[k] = (berth_server_kind){.name = k ? "b" : "a",
 				                                        .n_servers = 1,
 				                                        .n_devs = 1,
+				                                        .dev = &one_dev,
 				                                        .memory_bytes = 1000,
 				                                        .block_ns = k ? quick : slow,
 				                                        .byte_ns = byte_ns};
