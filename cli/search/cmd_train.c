@@ -95,7 +95,7 @@ static berth_status train(cli *c, train_run *t, berth_err *err)
 	t->cfg.cancel = search.cancel;
 	t->cfg.path = a->out;
 	t->cfg.resume = a->resume;
-	t->cfg.ranks = &t->ranks;
+	t->cfg.ranks = t->ranks;
 	t->cfg.update = updated;
 	t->cfg.saving = saving;
 	t->cfg.update_ctx = t;
@@ -103,7 +103,7 @@ static berth_status train(cli *c, train_run *t, berth_err *err)
 	t->cfg.open_ctx = t;
 	if (stat(a->out, &t->before) != 0)
 		t->before = (struct stat){0};
-	if (t->ranks.me == 0)
+	if (t->ranks->me == 0)
 		cli_rescue_by(say_interrupted, t, 0);
 	search.evaluations = t->cfg.evaluations;
 	cli_progress_start(&t->progress, c, "train", &search);
@@ -234,19 +234,15 @@ static berth_status run_locked(cli *c, train_args *a, train_run *t, berth_err *e
 /* What comes before training. All ranks read the same; the first one has the files that are written. */
 static berth_status prepare(cli *c, train_args *a, train_run *t, berth_err *err)
 {
-	if (t->ranks.n > 1 && a->measured.on)
+	if (t->ranks->n > 1 && a->measured.on)
 		return berth_fail(err, BERTH_EINVAL,
 		                  "train --env measured: an engine runs for one rank alone; leave mpirun "
 		                  "out");
-	if (t->ranks.n > 1 && t->seeds)
-		return berth_fail(err, BERTH_EINVAL,
-		                  "train --seeds: one process trains them; leave mpirun out, or train seed "
-		                  "by seed (--seed)");
 	BERTH_TRY(train_items_open(c, t, err));
 	if (t->seeds && !t->item)
 		return berth_fail(err, BERTH_EINVAL, "train --seeds: %d pairs are too many to be held",
 		                  (int)t->n_items);
-	if (t->ranks.me > 0) {
+	if (t->ranks->me > 0) {
 		a->log = a->report = NULL;
 		return BERTH_OK;
 	}
@@ -255,48 +251,29 @@ static berth_status prepare(cli *c, train_args *a, train_run *t, berth_err *err)
 	return berth_file_lock_take(a->out, "another training", &c->mem, &t->lock, err);
 }
 
-static berth_status run_ranks(cli *c, train_args *a, train_run *t, berth_err *err)
+static berth_status run_one(cli *c, train_args *a, uint64_t seed, berth_ranks *ranks, train_seeds *seeds,
+                            berth_err *err)
 {
-	int voice;
-	BERTH_TRY(check_args(c, a, err));
-	berth_status st = open_ranks(c, &t->ranks, &voice, err);
+	train_run t = {.lock.fd = -1, .c = c, .a = a, .ranks = ranks, .seed = seed, .seeds = seeds};
+	berth_status st = berth_ranks_agree(ranks, prepare(c, a, &t, err), err);
 	if (st == BERTH_OK)
-		st = berth_ranks_agree(&t->ranks, prepare(c, a, t, err), err);
-	if (st == BERTH_OK)
-		st = berth_ranks_agree(&t->ranks, run_locked(c, a, t, err), err);
-	berth_file_release(&t->lock);
-	/* All are done, this one with st. Where they have failed the first one tells err now and empties it:
-	 * later a launcher may end it, as others have left with a failure. Where this one has failed in the
-	 * middle of a trade it tells so, and ends the others, which wait for it, and itself. */
-	if (st != BERTH_OK && t->ranks.n > 1 && t->ranks.me == 0 && !t->ranks.lost) {
-		cli_say_now();
-		cli_say_error("berth: %s\n", err->msg);
-		*err->msg = '\0';
-	}
-	if (t->ranks.lost) {
-		cli_speak_again(voice);
-		cli_say_error("berth: rank %d: %s\n", (int)t->ranks.me, err->msg);
-		t->ranks.wire.stop(t->ranks.wire.ctx, berth_exit_code(st));
-	}
-	berth_ranks_close(&t->ranks);
-	return st;
-}
-
-static berth_status run_one(cli *c, train_args *a, uint64_t seed, train_seeds *seeds, berth_err *err)
-{
-	train_run t = {.lock.fd = -1, .c = c, .a = a, .seed = seed, .seeds = seeds};
-	berth_status st = run_ranks(c, a, &t, err);
+		st = berth_ranks_agree(ranks, run_locked(c, a, &t, err), err);
+	berth_file_release(&t.lock);
 	cli_rescue_by(NULL, NULL, 0); /* it would read t */
 	train_curves_free(&t.curves);
 	return st;
 }
 
 /* One training after the other, each with a policy of its own. Those that have ended are told in any case. */
-static berth_status run_seeds(cli *c, const train_args *a, berth_err *err)
+static berth_status run_seeds(cli *c, const train_args *a, berth_ranks *ranks, berth_err *err)
 {
 	const int64_t last = (int64_t)a->budget.seed + a->seeds - 1;
 	train_seeds seeds = {0};
 	berth_status st = BERTH_OK;
+	if (ranks->n > 1)
+		return berth_fail(err, BERTH_EINVAL,
+		                  "train --seeds: one process trains them; leave mpirun out, or train seed "
+		                  "by seed (--seed)");
 	if (!cli_is_pattern(a->out) || a->budget.seed < 1 || a->budget.seed > PLACE_PARETO_POINTS ||
 	    a->seeds > PLACE_PARETO_POINTS || last > PLACE_PARETO_POINTS)
 		return berth_fail(err, BERTH_EINVAL,
@@ -308,10 +285,36 @@ static berth_status run_seeds(cli *c, const train_args *a, berth_err *err)
 		train_args one = *a;
 		int32_t seed = (int32_t)a->budget.seed + i;
 		BERTH_TRY(berth_got(one.out = cli_numbered(&c->mem, a->out, seed), err));
-		st = run_one(c, &one, (uint64_t)seed, &seeds, err);
+		st = run_one(c, &one, (uint64_t)seed, ranks, &seeds, err);
 	}
 	if (seeds.n && (st == BERTH_OK || st == BERTH_EINTERRUPTED))
 		BERTH_TRY(train_tell_seeds(c, &seeds, err));
+	return st;
+}
+
+static berth_status run_ranks(cli *c, train_args *a, berth_err *err)
+{
+	berth_ranks ranks;
+	int voice;
+	BERTH_TRY(check_args(c, a, err));
+	berth_status st = open_ranks(c, &ranks, &voice, err);
+	if (st == BERTH_OK)
+		st = a->seeds ? berth_ranks_agree(&ranks, run_seeds(c, a, &ranks, err), err)
+		              : run_one(c, a, a->budget.seed, &ranks, NULL, err);
+	/* All are done, this one with st. Where they have failed the first one tells err now and empties it:
+	 * later a launcher may end it, as others have left with a failure. Where this one has failed in the
+	 * middle of a trade it tells so, and ends the others, which wait for it, and itself. */
+	if (st != BERTH_OK && ranks.n > 1 && ranks.me == 0 && !ranks.lost) {
+		cli_say_now();
+		cli_say_error("berth: %s\n", err->msg);
+		*err->msg = '\0';
+	}
+	if (ranks.lost) {
+		cli_speak_again(voice);
+		cli_say_error("berth: rank %d: %s\n", (int)ranks.me, err->msg);
+		ranks.wire.stop(ranks.wire.ctx, berth_exit_code(st));
+	}
+	berth_ranks_close(&ranks);
 	return st;
 }
 
@@ -369,7 +372,7 @@ static berth_status run(cli *c, berth_err *err)
 	a.each_objective = strcmp(a.budget.objective, "each") == 0;
 	if (a.each_objective)
 		a.budget.objective = berth_metrics[BERTH_LATENCY].name;
-	return a.seeds ? run_seeds(c, &a, err) : run_one(c, &a, a.budget.seed, NULL, err);
+	return run_ranks(c, &a, err);
 }
 
 static const cli_rule rules[] = {

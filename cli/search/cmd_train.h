@@ -85,7 +85,7 @@ typedef struct train_run {
 	cli_texts left_out;       /* pairs that nothing fits: "GRAPH on SYSTEM: WHY" */
 	double wall_s;
 	train_log log;
-	berth_ranks ranks;        /* the first one writes and speaks */
+	berth_ranks *ranks;       /* the first one writes and speaks */
 	berth_file_lock lock;     /* of the policy */
 	train_curves curves;
 	cli_progress progress;
