@@ -269,6 +269,7 @@ static berth_status run_seeds(cli *c, const train_args *a, berth_ranks *ranks, b
 {
 	const int64_t last = (int64_t)a->budget.seed + a->seeds - 1;
 	train_seeds seeds = {0};
+	train_args *one;
 	berth_status st = BERTH_OK;
 	if (ranks->n > 1)
 		return berth_fail(err, BERTH_EINVAL,
@@ -280,15 +281,21 @@ static berth_status run_seeds(cli *c, const train_args *a, berth_ranks *ranks, b
 		                  "train --seeds: seeds are from 1 to %d, and -o takes a name with %%d for "
 		                  "the seed, as in ours-%%d.safetensors",
 		                  PLACE_PARETO_POINTS);
-	BERTH_TRY_NEW(&c->mem, a->seeds, err, seeds.seed);
-	for (int32_t i = 0; i < a->seeds && st == BERTH_OK; i++) {
-		train_args one = *a;
-		int32_t seed = (int32_t)a->budget.seed + i;
-		BERTH_TRY(berth_got(one.out = cli_numbered(&c->mem, a->out, seed), err));
-		st = run_one(c, &one, (uint64_t)seed, ranks, &seeds, err);
+	BERTH_TRY_NEW(&c->mem, a->seeds, err, seeds.seed, one);
+	for (int32_t i = 0; i < a->seeds; i++) {
+		berth_file_lock lock;
+		one[i] = *a;
+		one[i].out = cli_numbered(&c->mem, a->out, (int32_t)a->budget.seed + i);
+		BERTH_TRY(berth_got(one[i].out, err));
+		BERTH_TRY(berth_file_writable(one[i].out, err));
+		BERTH_TRY(berth_file_lock_take(one[i].out, "another training", &c->mem, &lock, err));
+		berth_file_release(&lock);
 	}
-	if (seeds.n && (st == BERTH_OK || st == BERTH_EINTERRUPTED))
-		BERTH_TRY(train_tell_seeds(c, &seeds, err));
+	for (int32_t i = 0; i < a->seeds && st == BERTH_OK; i++)
+		st = run_one(c, &one[i], a->budget.seed + (uint64_t)i, ranks, &seeds, err);
+	berth_err untold = {BERTH_OK, ""};
+	if (seeds.n && train_tell_seeds(c, &seeds, &untold) != BERTH_OK && st == BERTH_OK)
+		st = berth_fail(err, untold.code, "%s", untold.msg);
 	return st;
 }
 
