@@ -58,6 +58,7 @@ typedef struct train_seed {
 	uint64_t seed;
 	const char *policy, *stopped;
 	int64_t evaluations;
+	bool ended; /* it was not interrupted */
 	double *pass, *found;
 	double pass_ratio, found_ratio;
 } train_seed;

@@ -15,7 +15,8 @@ typedef struct spread {
 } spread;
 
 #define SPREAD(K, IF) \
-	K(NUMBER_OR_NULL, "median", "", "null: somewhere nothing fits", s->median) \
+	K(NUMBER_OR_NULL, "median", "", "of seeds that ended; null: none did, or somewhere nothing fits", \
+	  s->median) \
 	K(NUMBER_OR_NULL, "least", "", "", s->least) \
 	K(NUMBER_OR_NULL, "most", "", "", s->most)
 static RESULT_KIND(spread_kind, "Spread of seeds", "", SPREAD);
@@ -57,18 +58,22 @@ static double found_of(const train_seed *x, int32_t i)
 	return i < 0 ? x->found_ratio : x->found[i];
 }
 
+/* Of the seeds that ended. */
 static spread spread_over(cli *c, const train_seeds *x, double (*of)(const train_seed *, int32_t), int32_t i)
 {
-	double *value, nothing[1] = {NAN};
+	double *value;
+	int32_t n = 0;
 	spread s = {NAN, INFINITY, -INFINITY};
 	if (BERTH_NEW(&c->tmp, value, x->n, NULL) != BERTH_OK)
-		value = nothing; /* of out of memory more is told by what follows */
-	for (int32_t k = 0; k < x->n && value != nothing; k++) {
-		value[k] = of(&x->seed[k], i);
-		s.least = fmin(s.least, value[k]);
-		s.most = fmax(s.most, value[k]);
+		return (spread){NAN, NAN, NAN}; /* of out of memory more is told by what follows */
+	for (const train_seed *k = x->seed; k < x->seed + x->n; k++) {
+		if (!k->ended)
+			continue;
+		value[n] = of(k, i);
+		s.least = fmin(s.least, value[n]);
+		s.most = fmax(s.most, value[n++]);
 	}
-	s.median = berth_median(value, value == nothing ? 1 : x->n, &c->tmp);
+	s.median = n ? berth_median(value, n, &c->tmp) : NAN;
 	return isnan(s.median) ? (spread){NAN, NAN, NAN} : s;
 }
 
@@ -114,14 +119,15 @@ berth_status train_seeds_add(cli *c, const train_run *t, berth_err *err)
 	*x = (train_seed){.seed = t->seed,
 	                  .policy = t->a->out,
 	                  .stopped = train_stopped_by(t),
+	                  .ended = !t->interrupted,
 	                  .evaluations = t->result.evaluations};
 	BERTH_TRY_NEW(&c->mem, t->n_items, err, x->pass, x->found, ratio);
-	if (!t->interrupted)
+	if (x->ended)
 		BERTH_TRY(cli_policy_read(c, t->a->out, &policy, err));
 	for (int32_t i = 0; i < t->n_items; i++) {
 		x->pass[i] = NAN;
 		x->found[i] = t->result.best[i].value;
-		if (!t->interrupted)
+		if (x->ended)
 			BERTH_TRY(pass_value(t, &policy, i, &c->tmp, &x->pass[i], err));
 	}
 	x->pass_ratio = ratio_over(t, x->pass, ratio);
@@ -170,10 +176,13 @@ static berth_status print_seeds(cli *c, const train_seeds *x, const train_seed *
 	}
 	BERTH_TRY(cli_table_print(&table, CLI_AS_TEXT, err));
 	spread s = spread_over(c, x, pass_of, -1);
+	int32_t ended = 0;
+	for (int32_t i = 0; i < x->n; i++)
+		ended += x->seed[i].ended;
 	if (best && !isnan(s.median))
 		cli_say("\nover %d seed%s a pass takes %.4f (%.4f .. %.4f) times the best heuristic's; the "
 		        "best: %s\n",
-		        (int)x->n, x->n == 1 ? "" : "s", s.median, s.least, s.most, best->policy);
+		        (int)ended, ended == 1 ? "" : "s", s.median, s.least, s.most, best->policy);
 	return BERTH_OK;
 }
 
