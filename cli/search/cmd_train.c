@@ -90,7 +90,7 @@ static berth_status train(cli *c, train_run *t, berth_err *err)
 	BERTH_TRY(cli_budget_open(&a->budget, &search, err));
 	t->cfg.objective = search.objective;
 	t->cfg.each_objective = a->each_objective;
-	t->cfg.seed = t->seed;
+	t->cfg.seed = a->budget.seed;
 	t->cfg.pool = search.pool;
 	t->cfg.cancel = search.cancel;
 	t->cfg.path = a->out;
@@ -251,10 +251,9 @@ static berth_status prepare(cli *c, train_args *a, train_run *t, berth_err *err)
 	return berth_file_lock_take(a->out, "another training", &c->mem, &t->lock, err);
 }
 
-static berth_status run_one(cli *c, train_args *a, uint64_t seed, berth_ranks *ranks, train_seeds *seeds,
-                            berth_err *err)
+static berth_status run_one(cli *c, train_args *a, berth_ranks *ranks, train_seeds *seeds, berth_err *err)
 {
-	train_run t = {.lock.fd = -1, .c = c, .a = a, .ranks = ranks, .seed = seed, .seeds = seeds};
+	train_run t = {.lock.fd = -1, .c = c, .a = a, .ranks = ranks, .seeds = seeds};
 	berth_status st = berth_ranks_agree(ranks, prepare(c, a, &t, err), err);
 	if (st == BERTH_OK)
 		st = berth_ranks_agree(ranks, run_locked(c, a, &t, err), err);
@@ -264,7 +263,7 @@ static berth_status run_one(cli *c, train_args *a, uint64_t seed, berth_ranks *r
 	return st;
 }
 
-/* One training after the other, each with a policy of its own. Those that have ended are told in any case. */
+/* One training after the other, each as --seed alone has it. Those that have ended are told in any case. */
 static berth_status run_seeds(cli *c, const train_args *a, berth_ranks *ranks, berth_err *err)
 {
 	const int64_t last = (int64_t)a->budget.seed + a->seeds - 1;
@@ -285,14 +284,15 @@ static berth_status run_seeds(cli *c, const train_args *a, berth_ranks *ranks, b
 	for (int32_t i = 0; i < a->seeds; i++) {
 		berth_file_lock lock;
 		one[i] = *a;
-		one[i].out = cli_numbered(&c->mem, a->out, (int32_t)a->budget.seed + i);
+		one[i].budget.seed += (uint64_t)i;
+		one[i].out = cli_numbered(&c->mem, a->out, (int32_t)one[i].budget.seed);
 		BERTH_TRY(berth_got(one[i].out, err));
 		BERTH_TRY(berth_file_writable(one[i].out, err));
 		BERTH_TRY(berth_file_lock_take(one[i].out, "another training", &c->mem, &lock, err));
 		berth_file_release(&lock);
 	}
 	for (int32_t i = 0; i < a->seeds && st == BERTH_OK; i++)
-		st = run_one(c, &one[i], a->budget.seed + (uint64_t)i, ranks, &seeds, err);
+		st = run_one(c, &one[i], ranks, &seeds, err);
 	berth_err untold = {BERTH_OK, ""};
 	if (seeds.n && train_tell_seeds(c, &seeds, &untold) != BERTH_OK && st == BERTH_OK)
 		st = berth_fail(err, untold.code, "%s", untold.msg);
@@ -307,7 +307,7 @@ static berth_status run_ranks(cli *c, train_args *a, berth_err *err)
 	berth_status st = open_ranks(c, &ranks, &voice, err);
 	if (st == BERTH_OK)
 		st = a->seeds ? berth_ranks_agree(&ranks, run_seeds(c, a, &ranks, err), err)
-		              : run_one(c, a, a->budget.seed, &ranks, NULL, err);
+		              : run_one(c, a, &ranks, NULL, err);
 	/* All are done, this one with st. Where they have failed the first one tells err now and empties it:
 	 * later a launcher may end it, as others have left with a failure. Where this one has failed in the
 	 * middle of a trade it tells so, and ends the others, which wait for it, and itself. */

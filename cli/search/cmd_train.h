@@ -52,21 +52,28 @@ typedef struct train_args {
 	cli_budget budget;
 } train_args;
 
-/* One of the trainings of --seeds, and what it came to. Values [n_items]: of one pass of its policy, and the
- * best that training found. NAN: nothing that fits. Ratios: geometric means over the best heuristics'. */
+/* One of the trainings of --seeds, and what it came to. Values [n_items] of its pairs: of one pass of its
+ * policy, and the best that training found. NAN: nothing that fits. Ratios: geometric means over the best
+ * heuristics'. */
 typedef struct train_seed {
 	uint64_t seed;
 	const char *policy, *stopped;
 	int64_t evaluations;
 	bool ended; /* it was not interrupted */
+	int32_t *pair, n_items; /* which of train_seeds.pair they are */
 	double *pass, *found;
 	double pass_ratio, found_ratio;
 } train_seed;
 
 typedef struct train_seeds {
-	train_seed *seed;              /* [n] */
-	int32_t n, n_items;
-	const berth_train_best *item;  /* [n_items] of the last: names, best heuristics, objectives */
+	train_seed *seed;        /* [n] */
+	int32_t n, n_pairs;
+	/* [n_pairs] --tight draws memories with each seed, --fine-tune what is kept aside */
+	struct train_pair {
+		const berth_train_best *best; /* of the seed that first had it: names, heuristic, objective */
+		const berth_system *on;
+	} *pair;
+	size_t cap;
 } train_seeds;
 
 typedef struct train_run {
@@ -92,7 +99,6 @@ typedef struct train_run {
 	cli_progress progress;
 	double told;
 	struct stat before; /* the file of the policy as it was, all 0: it was not there */
-	uint64_t seed;
 	train_seeds *seeds; /* NULL: this training is the only one */
 	bool interrupted;
 } train_run;

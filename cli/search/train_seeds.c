@@ -44,10 +44,11 @@ static RESULT_KIND(seed_pair_kind, "", "", SEED_PAIR);
 	K(OBJECT(spread_kind), "pass", "", "of the seeds", spread_result(c, x, pass_of, -1)) \
 	K(OBJECT(spread_kind), "found", "", "", spread_result(c, x, found_of, -1)) \
 	K(LIST(seed_kind), "seeds", "", "", seeds) \
-	K(LIST(seed_pair_kind), "pairs", "", "", pairs)
+	K(LIST(seed_pair_kind), "pairs", "", \
+	  "those of all seeds: `--tight` and `--fine-tune` draw others with each", pairs)
 RESULT_KIND(train_seeds_document, "Train with several seeds", "Of `train --seeds`.", SEEDS);
 
-/* Of pair i; -1: of all. */
+/* Of its pair i; -1: of all. */
 static double pass_of(const train_seed *x, int32_t i)
 {
 	return i < 0 ? x->pass_ratio : x->pass[i];
@@ -58,7 +59,15 @@ static double found_of(const train_seed *x, int32_t i)
 	return i < 0 ? x->found_ratio : x->found[i];
 }
 
-/* Of the seeds that ended. */
+/* Where among the first n of its pairs it has pair i; -1: nowhere. */
+static int32_t place_of(const train_seed *x, int32_t n, int32_t i)
+{
+	while (--n >= 0 && x->pair[n] != i)
+		;
+	return n;
+}
+
+/* Of the seeds that ended, and have pair i; -1: of all pairs. */
 static spread spread_over(cli *c, const train_seeds *x, double (*of)(const train_seed *, int32_t), int32_t i)
 {
 	double *value;
@@ -67,9 +76,10 @@ static spread spread_over(cli *c, const train_seeds *x, double (*of)(const train
 	if (BERTH_NEW(&c->tmp, value, x->n, NULL) != BERTH_OK)
 		return (spread){NAN, NAN, NAN}; /* of out of memory more is told by what follows */
 	for (const train_seed *k = x->seed; k < x->seed + x->n; k++) {
-		if (!k->ended)
+		int32_t at = i < 0 ? i : place_of(k, k->n_items, i);
+		if (!k->ended || (at < 0 && i >= 0))
 			continue;
-		value[n] = of(k, i);
+		value[n] = of(k, at);
 		s.least = fmin(s.least, value[n]);
 		s.most = fmax(s.most, value[n++]);
 	}
@@ -92,7 +102,7 @@ static berth_status pass_value(const train_run *t, const berth_policy_file *poli
 	const berth_method *method;
 	berth_search s;
 	berth_search_cfg cfg = {
-		.objective = t->cfg.objective, .seed = t->seed, .evaluations = 1, .policy = policy};
+		.objective = t->cfg.objective, .seed = t->a->budget.seed, .evaluations = 1, .policy = policy};
 	BERTH_TRY(berth_method_find("policy", &method, err));
 	berth_status st = berth_search_new(t->item[i].p, &cfg, &mem, &s, err);
 	if (st == BERTH_OK)
@@ -109,6 +119,34 @@ static double ratio_over(const train_run *t, const double *value, double *tmp)
 	return berth_geomean(tmp, t->n_items);
 }
 
+/* Are pairs of two seeds one? The same words lead to other memory at most. */
+static bool is_same(const struct train_pair *a, const struct train_pair *b)
+{
+	const berth_system *x = a->on, *y = b->on;
+	bool same = strcmp(a->best->graph, b->best->graph) == 0 &&
+		    strcmp(a->best->system, b->best->system) == 0 &&
+		    berth_by_value(&a->best->portfolio_value, &b->best->portfolio_value) == 0 &&
+		    x->n_devs == y->n_devs && x->n_pools == y->n_pools;
+	for (int32_t d = 0; same && d < x->n_devs; d++)
+		same = x->dev_memory_bytes[d] == y->dev_memory_bytes[d];
+	for (int32_t d = 0; same && d < x->n_pools; d++)
+		same = x->pool_bytes[d] == y->pool_bytes[d];
+	return same;
+}
+
+/* Pair i of a seed among those of all. */
+static berth_status add_pair(cli *c, train_seeds *all, train_seed *x, int32_t i, struct train_pair new,
+                             berth_err *err)
+{
+	int32_t k = 0;
+	while (k < all->n_pairs && (!is_same(&all->pair[k], &new) || place_of(x, i, k) >= 0))
+		k++;
+	x->pair[i] = k;
+	if (k < all->n_pairs)
+		return BERTH_OK;
+	return BERTH_PUSH(&c->mem, all->pair, all->n_pairs, &all->cap, err, new);
+}
+
 /* Interrupted: what it found is told, its policy is not tried. */
 berth_status train_seeds_add(cli *c, const train_run *t, berth_err *err)
 {
@@ -116,15 +154,18 @@ berth_status train_seeds_add(cli *c, const train_run *t, berth_err *err)
 	train_seed *x = &all->seed[all->n];
 	berth_policy_file policy;
 	double *ratio;
-	*x = (train_seed){.seed = t->seed,
+	*x = (train_seed){.seed = t->a->budget.seed,
 	                  .policy = t->a->out,
 	                  .stopped = train_stopped_by(t),
 	                  .ended = !t->interrupted,
+	                  .n_items = t->n_items,
 	                  .evaluations = t->result.evaluations};
-	BERTH_TRY_NEW(&c->mem, t->n_items, err, x->pass, x->found, ratio);
+	BERTH_TRY_NEW(&c->mem, t->n_items, err, x->pair, x->pass, x->found, ratio);
 	if (x->ended)
 		BERTH_TRY(cli_policy_read(c, t->a->out, &policy, err));
 	for (int32_t i = 0; i < t->n_items; i++) {
+		struct train_pair new = {&t->result.best[i], t->item[i].p->s};
+		BERTH_TRY(add_pair(c, all, x, i, new, err));
 		x->pass[i] = NAN;
 		x->found[i] = t->result.best[i].value;
 		if (x->ended)
@@ -132,8 +173,6 @@ berth_status train_seeds_add(cli *c, const train_run *t, berth_err *err)
 	}
 	x->pass_ratio = ratio_over(t, x->pass, ratio);
 	x->found_ratio = ratio_over(t, x->found, ratio);
-	all->n_items = t->n_items;
-	all->item = t->result.best;
 	all->n++;
 	return BERTH_OK;
 }
@@ -142,7 +181,7 @@ static void cell_spread(cli *c, cli_table *table, const train_seeds *x, int32_t 
                         double (*of)(const train_seed *, int32_t))
 {
 	char median[32], least[32], most[32];
-	const berth_objective *o = &x->item[i].objective;
+	const berth_objective *o = &x->pair[i].best->objective;
 	spread s = spread_over(c, x, of, i);
 	cli_cell(table, "%s (%s .. %s)", cli_value(median, o, s.median), cli_value(least, o, s.least),
 	         cli_value(most, o, s.most));
@@ -167,10 +206,10 @@ static berth_status print_seeds(cli *c, const train_seeds *x, const train_seed *
 	cli_say("\n");
 	cli_table_init(&table, &c->mem, "llrrr");
 	cli_table_head(&table, "graph|system|best heuristic|a pass, median (least .. most)|found");
-	for (int32_t i = 0; i < x->n_items; i++) {
-		cli_cell_text(&table, x->item[i].graph);
-		cli_cell_text(&table, x->item[i].system);
-		cli_cell_value(&table, &x->item[i].objective, x->item[i].portfolio_value);
+	for (int32_t i = 0; i < x->n_pairs; i++) {
+		cli_cell_text(&table, x->pair[i].best->graph);
+		cli_cell_text(&table, x->pair[i].best->system);
+		cli_cell_value(&table, &x->pair[i].best->objective, x->pair[i].best->portfolio_value);
 		cell_spread(c, &table, x, i, pass_of);
 		cell_spread(c, &table, x, i, found_of);
 	}
@@ -194,8 +233,8 @@ berth_status train_tell_seeds(cli *c, const train_seeds *x, berth_err *err)
 	for (const train_seed *s = x->seed; s < x->seed + x->n; s++)
 		if (!isnan(s->pass_ratio) && (!best || s->pass_ratio < best->pass_ratio))
 			best = s;
-	for (int32_t i = 0; i < x->n_items; i++) {
-		const berth_train_best *b = &x->item[i];
+	for (int32_t i = 0; i < x->n_pairs; i++) {
+		const berth_train_best *b = x->pair[i].best;
 		RESULT_ADD(pairs, SEED_PAIR);
 	}
 	for (int32_t i = 0; i < x->n; i++) {
