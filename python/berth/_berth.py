@@ -572,7 +572,7 @@ def _run_own(method, model, machine, options):
         again.score(devices)
         again.score(devices, order)
         return again.best, max(1, min(int(evaluations), options.get("evaluations") or 2**63)), int(illegal), int(beyond)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise _apart.Failed("wrote over its answer") from None
 
 

@@ -293,7 +293,8 @@ class Own(unittest.TestCase):
         with mock.patch.object(os, "pipe", high):
             for text in (b"junk\n", b"7\n", b"[true, 7]\n", b"\xff\n", b"[true, [[0], [0, 1], 1, 0, 0]]\n", b"\x80\x04\n",
                          b'[true, [[0, 1], [0, 1], "x", 0, 0]]\n', b"[true, [[0, 1], [0, 4294967297], 1, 0, 0]]\n",
-                         b'[true, [[0, 1], [0, 1], 1, 0, "x"]]\n', b"[true, [[0, 1], [0, 1], 1]]\n"):
+                         b'[true, [[0, 1], [0, 1], 1, 0, "x"]]\n', b"[true, [[0, 1], [0, 1], 1]]\n",
+                         b"[true, [[0, 1], [0, 1], Infinity, 0, 0]]\n"):
                 self.assertIn("wrote over its answer", self.one(writes, evaluations=1)["note"], text)
             text = b"[true, [[0, 1], [0, 1], 99, 0, 0]]\n"
             self.assertEqual(self.one(writes, evaluations=3)["evaluations"], 3)
