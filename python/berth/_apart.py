@@ -45,7 +45,7 @@ def _guard(parent):
     program has ended and cannot do so itself."""
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     _C.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
-    if os.getppid() == parent:
+    while os.getppid() == parent:  # the function may send its group one, too
         signal.sigwait({signal.SIGTERM})
     os.killpg(0, signal.SIGKILL)
 
@@ -54,6 +54,8 @@ def _child(parent, work, out):
     _C.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         return
+    for stops in (signal.SIGTTIN, signal.SIGTTOU):  # the terminal is not its group's: reading it fails
+        signal.signal(stops, signal.SIG_IGN)
     try:
         told = True, work(lambda: os.write(out, b"\n"))
     except BaseException:

@@ -7,8 +7,10 @@ import gc
 import math
 import mmap
 import os
+import pty
 import re
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -269,6 +271,32 @@ class Own(unittest.TestCase):
             self.assertEqual(program.stdout.read(2), b"on")
             program.terminate()
             self.assertEqual(program.stdout.read(), b"")
+
+    def test_signals_to_group(self):
+        def calls(e):
+            e.value([0, 1])
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            os.killpg(0, signal.SIGTERM)
+            time.sleep(0.2)
+
+        row = self.one(calls, evaluations=1)
+        self.assertEqual((row["note"], row["value"]), (None, 2.1))
+
+    def test_terminal(self):
+        """Reading it fails, and does not stop a method until its time is over."""
+        code = ("import berth\ndef method(e):\n    input()\n"
+                "print(berth.compare(berth.load('zoo:alexnet'), berth.machine('system:edge'), [method], "
+                "evaluations=1)[0]['note'])")
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.execv(sys.executable, [sys.executable, "-c", code])
+        told = b""
+        with contextlib.suppress(OSError):  # so it ends
+            while more := os.read(terminal, 1000):
+                told += more
+        os.close(terminal)
+        self.assertEqual(os.waitpid(pid, 0)[1], 0)
+        self.assertIn(b"method failed: ", told)
 
     def test_answers(self):
         """What stands in the pipe of an answer is not believed, whatever its descriptor."""
