@@ -533,13 +533,20 @@ class Evaluator(_Object):
         """Begin the schedule anew (berth_schedule_clear)."""
         _lib.schedule_clear(self, memory)
 
+    def _check(self, op, device):
+        for what, i, n in (("operator", op, self.view.n_ops), ("device", device, self.view.n_devs)):
+            if not 0 <= i < n:
+                raise IndexError(f"berth.Evaluator: no {what} {i}: there are {n}, from 0 on")
+
     def finish(self, op, device):
         """When op would end there at the earliest, ns; None: it may not stand there now."""
+        self._check(op, device)
         end = _lib.schedule_finish(self._pointer, op, device)
         return None if end == 2**63 - 1 else end
 
     def put(self, op, device):
         """Put it there; its end, or None."""
+        self._check(op, device)
         end = _lib.schedule_put(self._pointer, op, device)
         return None if end == 2**63 - 1 else end
 
@@ -547,6 +554,14 @@ class Evaluator(_Object):
         """(devices, order) of a schedule in which all operators stand; else None."""
         devices, order = self._row(), self._row()
         return (devices, order) if _lib.schedule_take(self, devices, order) else None
+
+
+class _NoPlacement(_apart.Failed):
+    """A method that valued none; .counts is what it asked for all the same."""
+
+    def __init__(self, illegal, beyond):
+        super().__init__(f"valued no placement ({illegal} of its placements and orders were none)")
+        self.counts = {"illegal": illegal, "beyond": beyond}
 
 
 def _run_own(method, model, machine, options):
@@ -562,13 +577,18 @@ def _run_own(method, model, machine, options):
         except Evaluator.Over:
             ended = 1  # so it learns that the budget is over
         illegal, beyond = evaluator.faults
-        best = evaluator.best
+        try:
+            best = evaluator.best
+        except Error:
+            return None, None, 0, illegal, beyond - ended
         return ([_lib.plan_device(best, i) for i in range(len(model))], best._starts(), best.evaluations, illegal,
                 beyond - ended)
     told = _apart.run(work, _apart.patience(**options))
     again = Evaluator(model, machine, **dict(options, evaluations=2, time_s=0))  # its word is not taken for it
     try:
         devices, order, evaluations, illegal, beyond = told
+        if devices is None:
+            raise _NoPlacement(int(illegal), int(beyond))
         again.score(devices)
         again.score(devices, order)
         return again.best, max(1, min(int(evaluations), options.get("evaluations") or 2**63)), int(illegal), int(beyond)
@@ -588,7 +608,7 @@ def _compare_one(model, machine, method, options):
             plan = place(model, machine, method=method, **options)
             row["evaluations"] = plan.evaluations
     except _apart.Failed as e:
-        return dict(row, status=e.status, note=f"{name} {e}")
+        return dict(row, status=e.status, note=f"{name} {e}", **getattr(e, "counts", {}))
     except Error as e:
         if e.code not in ("limit", "unsupported") and "/" not in name:
             raise
@@ -596,15 +616,25 @@ def _compare_one(model, machine, method, options):
     return dict(row, value=plan.value, gap=plan.gap, status=plan.status, plan=plan)
 
 
+def _each(given, fits, what):
+    """A list of them, or one."""
+    given = list(given) if isinstance(given, (list, tuple)) else [given]
+    for one in given:
+        if not fits(one):
+            raise TypeError(f"berth.compare: {one!r} is no {what}")
+    return given
+
+
 def compare(models, machines, methods, **options):
-    """A row a method on each model and machine (one, or a list), best first: graph, system, method, value, gap,
-    status, evaluations, illegal, beyond, note, plan. A method is a name, the path of a shared object ("./mine.so"), or
+    """A row a method on each model and machine (of each one, or a list), best first: graph, system, method, value,
+    gap, status, evaluations, illegal, beyond, note, plan. Options are those of place() but method. A method is a name, the path of a shared object ("./mine.so"), or
     a function of an Evaluator, which is run in a process of its own, with the same budget. status is the plan's
     (optimal, feasible, limit, infeasible); of a method without one, whose value is nan, it is limit (it took too
     long), unsupported or error, and note says why. Of functions, illegal counts placements and orders that were
     none, and beyond what it went on asking for when the budget was over."""
-    models = [models] if isinstance(models, Model) else models
-    machines = [machines] if isinstance(machines, Machine) else machines
+    models = _each(models, lambda x: isinstance(x, Model), "model: berth.load() reads one")
+    machines = _each(machines, lambda x: isinstance(x, Machine), "machine: berth.machine() reads one")
+    methods = _each(methods, lambda x: isinstance(x, str) or callable(x), "method: a name, a path or a function is one")
     rows = []
     for model in models:
         for machine in machines:

@@ -140,6 +140,10 @@ class Own(unittest.TestCase):
         self.assertIsNone(e.finish(1, 0))  # a has no time yet
         self.assertEqual((e.finish(0, 0), e.put(0, 0), e.put(0, 1)), (10**9, 10**9, None))
         self.assertEqual((e.finish(1, 0), e.finish(1, 1), e.take()), (None, 21 * 10**8, None))
+        for call in (e.finish, e.put):
+            for bad in ((10**6, 0), (-1, 0), (0, 77), (2**32, 0), (1, -1)):
+                with self.assertRaises(IndexError):
+                    call(*bad)
         e.put(1, 1)
         self.assertEqual([list(x) for x in e.take()], [[0, 1], [0, 1]])
         e.clear(0)
@@ -172,16 +176,25 @@ class Own(unittest.TestCase):
         self.assertEqual(rows["good"]["plan"].devices, ["x", "y"])
         self.assertEqual((rows["good"]["status"], rows["good"]["note"], rows["good"]["beyond"]), ("optimal", None, 0))
         for name, words in (("dies", "crashed: signal 11"), ("leaves", "ended its process"),
-                            ("wrong", "no placement was valued"), ("raises", "ValueError: no idea")):
+                            ("wrong", "wrong valued no placement (1 of"), ("raises", "ValueError: no idea")):
             self.assertIn(words, rows[name]["note"])
             self.assertEqual(rows[name]["status"], "error")
             self.assertTrue(math.isnan(rows[name]["value"]))
+        self.assertEqual(rows["wrong"]["illegal"], 1)
         late = berth.compare(self.model, self.machine, [loops, "heft"], time_s=0.1)
         self.assertIn("did not return within 1.1 s", late[1]["note"])
         self.assertEqual(late[1]["status"], "limit")
         self.assertEqual((late[0]["method"], late[0]["graph"], late[0]["system"]), ("heft", "two", "duo"))
         with self.assertRaises(berth.Error):
             berth.compare(self.model, self.machine, ["hef"])
+        for one in ("heft", good):
+            self.assertEqual(len(berth.compare(self.model, self.machine, one, evaluations=20)), 1)
+        for words, given in (("'zoo:alexnet' is no model: berth.load", ("zoo:alexnet", self.machine, "heft")),
+                             ("3 is no machine: berth.machine", ([self.model], [3], "heft")),
+                             ("3 is no method: a name", (self.model, self.machine, ["heft", 3])),
+                             ("None is no method", (self.model, self.machine, None))):
+            with self.assertRaisesRegex(TypeError, words):
+                berth.compare(*given)
 
     def test_faults(self):
         def greedy(e):
@@ -198,6 +211,7 @@ class Own(unittest.TestCase):
     def test_view_outlives(self):
         freed = []
         free = _berth._lib.evaluator_free
+        gc.collect()  # what earlier tests left
         with mock.patch.object(_berth._lib, "evaluator_free", lambda e: freed.append(free(e))):
             row = berth.Evaluator(self.model, self.machine).view.op_dev_time_ns[0]
             gc.collect()
