@@ -1,6 +1,7 @@
 /* Granularity: layers and parts of them by names, by repeats and from files; blocks as colocation groups; and
  * that every method keeps to them and to a limit of cuts, counted here anew. */
 #include "constraints.h"
+#include "fail_each.h"
 #include "granularity.h"
 #include "graph_format.h"
 #include "graph_union.h"
@@ -222,6 +223,12 @@ static void test_joined(void **state)
 
 /* Kernels: an activation with its convolution, a residual sum with both, x * sigmoid(x) and Gelu; a gate by
  * another branch, and what two take, are none. */
+static berth_status find_kernels(void *ctx, berth_arena *to, berth_arena *scratch, berth_err *err)
+{
+	berth_granularity x;
+	return berth_granularity_find(ctx, BERTH_GRAIN_KERNEL, to, scratch, &x, err);
+}
+
 static void test_kernels(void **state)
 {
 	(void)state;
@@ -258,6 +265,7 @@ static void test_kernels(void **state)
 	assert_int_equal(block_of(&g, &x, "end"), block_of(&g, &x, "y"));
 	assert_int_equal(block_of(&g, &x, "swish"), block_of(&g, &x, "s"));
 	assert_int_equal(block_of(&g, &x, "gelu"), block_of(&g, &x, "d"));
+	assert_fails_each(find_kernels, &g, 1);
 }
 
 static void test_file(void **state)

@@ -473,9 +473,19 @@ static berth_status work(void *ctx, berth_arena *mem, berth_arena *tmp, berth_er
 	return berth_layout_flow(x, &l, mem, tmp, err);
 }
 
+static berth_status lay(void *ctx, berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	const timed *w = ctx;
+	berth_layers start = {0}, out;
+	return berth_serving_lay(w->x, two_batches, 2, w->x, w->step_s, &start, 1, mem, tmp, &out, err);
+}
+
 static void test_each_allocation_may_fail(void **state)
 {
 	(void)state;
+	timed t;
+	draw_timed(&t, 5, true);
+	assert_fails_each(lay, &t, 61);
 	for (int linked = 0; linked < 2; linked++) {
 		instance w;
 		draw(&w, 5, linked);

@@ -395,20 +395,6 @@ static void test_one_wire(void **state)
 	small_problem_free(&w);
 }
 
-static berth_status work(void *ctx, berth_arena *mem, berth_arena *tmp, berth_err *err)
-{
-	berth_serving_plan plan;
-	return berth_serving_solve(ctx, mem, tmp, &plan, err);
-}
-
-static void test_each_allocation_may_fail(void **state)
-{
-	(void)state;
-	instance w;
-	draw(&w, 3, false);
-	assert_fails_each(work, &w.x, 3);
-}
-
 /* One node reads quickly, the other answers quickly: apart each does what it is good at, unless sending the
  * cache costs more; a token waits for no prompt there. */
 static void test_requests(void **state)
@@ -455,6 +441,63 @@ static void test_requests(void **state)
 		}
 	berth_arena_free(&mem);
 	berth_arena_free(&tmp);
+}
+
+static berth_status work(void *ctx, berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	berth_serving_plan plan;
+	berth_layers l;
+	BERTH_TRY(berth_serving_solve(ctx, mem, tmp, &plan, err));
+	return berth_serving_layout(ctx, &plan, mem, tmp, &l, err);
+}
+
+typedef struct opened {
+	const berth_problem *p;
+	const berth_cluster *c;
+	const berth_granularity *blocks;
+} opened;
+
+static berth_status open_serving(void *ctx, berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	const opened *o = ctx;
+	const int64_t one = 1;
+	berth_serving x;
+	return berth_serving_new(o->p, o->c, o->blocks, &one, mem, tmp, &x, err);
+}
+
+static berth_status ask(void *ctx, berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	static const int64_t one = 1;
+	static const char *const dev = "0";
+	berth_serving x = *(berth_serving *)ctx;
+	berth_request_plan plan[BERTH_N_REQUEST_WAYS];
+	x.block_state_bytes = x.block_bytes;
+	for (int32_t k = 0; k < x.n_kinds; k++) {
+		x.kind[k].n_devs = 1;
+		x.kind[k].dev = &dev;
+	}
+	berth_request_kind q = {.share = 1, .read = 10, .answer = 1, .reading = x, .answering = &x};
+	berth_request_task task = {.n_kinds = 1, .n_batches = 1, .batch = &one, .kind = &q};
+	return berth_serving_requests(&task, 1, mem, tmp, plan, err);
+}
+
+static void test_each_allocation_may_fail(void **state)
+{
+	(void)state;
+	instance w;
+	small_problem s;
+	berth_cluster c;
+	berth_granularity blocks;
+	berth_err err;
+	draw(&w, 3, false);
+	assert_fails_each(work, &w.x, 3);
+	assert_fails_each(ask, &w.x, 7);
+	small_problem_make(&s, chain, pair);
+	assert_ok(berth_cluster_new(&s.s, &s.mem, &s.tmp, &c, &err), &err);
+	assert_ok(berth_granularity_find(&s.g, BERTH_GRAIN_LAYER, &s.mem, &s.tmp, &blocks, &err), &err);
+	opened o = {&s.p, &c, &blocks};
+	assert_fails_each(open_serving, &o, 1);
+	small_problem_free(&s);
 }
 
 int main(void)
