@@ -125,7 +125,6 @@ static bool is_same(const struct train_pair *a, const struct train_pair *b)
 	const berth_system *x = a->on, *y = b->on;
 	bool same = strcmp(a->best->graph, b->best->graph) == 0 &&
 		    strcmp(a->best->system, b->best->system) == 0 &&
-		    berth_by_value(&a->best->portfolio_value, &b->best->portfolio_value) == 0 &&
 		    x->n_devs == y->n_devs && x->n_pools == y->n_pools;
 	for (int32_t d = 0; same && d < x->n_devs; d++)
 		same = x->dev_memory_bytes[d] == y->dev_memory_bytes[d];
