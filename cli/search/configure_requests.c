@@ -136,10 +136,11 @@ static berth_status tell(cli *c, requests *r, const berth_request_plan *best, be
 {
 	const berth_request_plan *both = &r->plan[BERTH_TOGETHER], *apart = &r->plan[BERTH_APART];
 	char a[32], b[32];
-	cli_say("%s on %s: %.4g requests/s, %s; a prompt is read in %s at most, a token made in %s\n",
+	cli_say("%s on %s: %.4g requests/s, %s%s; a prompt is read in %s at most, a token made in %s\n",
 	        c->args[0], r->v.s.name, best->l.per_s,
 	        r->v.apart ? "some nodes read, others answer" : "nodes read and answer",
-	        berth_text_seconds(a, best->first_s), berth_text_seconds(b, best->token_s));
+	        best->alone ? ", each server by itself" : "", berth_text_seconds(a, best->first_s),
+	        berth_text_seconds(b, best->token_s));
 	cli_say("together %.4g requests/s (at most %.4g), apart %.4g (at most %.4g)\n", both->l.per_s,
 	        both->l.bound_per_s, apart->l.per_s, apart->l.bound_per_s);
 	serve_tell_devices(r->v.x);

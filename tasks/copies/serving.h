@@ -26,7 +26,7 @@ typedef struct berth_server_kind {
 	 * all that one server may have together. Outside: also to other servers, each on wires like its
 	 * host's. */
 	int64_t inside_ns, outside_ns;
-	double byte_ns; /* of a byte more, over the slower of both */
+	double byte_ns, inside_byte_ns; /* of a byte more, over the slower of both; inside */
 } berth_server_kind;
 
 /* What is to be served, and where. */

@@ -194,6 +194,7 @@ static berth_status add_kind(const berth_problem *p, const berth_cluster *c, con
 	berth_server_kind more = *k;
 	BERTH_TRY(time_ways(p, c, dev, &border[0], tmp, k, err));
 	BERTH_TRY(time_ways(p, c, dev, &border[1], tmp, &more, err));
+	k->inside_byte_ns = (double)(more.inside_ns - k->inside_ns) / (double)more_bytes(c->s);
 	k->byte_ns = (double)(berth_max(more.inside_ns, more.outside_ns) -
 	                      berth_max(k->inside_ns, k->outside_ns)) /
 	             (double)more_bytes(c->s);
@@ -234,7 +235,10 @@ static berth_status make_serving(const berth_problem *p, const berth_cluster *c,
 	}
 	BERTH_TRY(berth_cluster_probe(c, bytes, mem, tmp, &border[0], err));
 	BERTH_TRY(berth_cluster_probe(c, bytes + more_bytes(c->s), mem, tmp, &border[1], err));
-	x->spans = c->n_hosts > 1;
+	int64_t servers = 0;
+	for (int32_t h = 0; h < c->n_hosts; h++)
+		servers += n_servers[h];
+	x->spans = c->n_hosts > 1 && servers > 1;
 	for (int32_t h = 0; h < c->n_hosts; h++) {
 		int64_t n = 0;
 		for (int32_t k = h; k < c->n_hosts; k++)

@@ -21,10 +21,16 @@ typedef struct requests {
 	berth_layout_task task;
 } requests;
 
+/* May what such a device passes on leave its server? */
+static bool leaves(const berth_serving *s, int32_t k)
+{
+	return s->spans || s->kind[k].n_servers > 1;
+}
+
 static double border_of(const berth_serving *s, int32_t k)
 {
 	const berth_server_kind *d = &s->kind[k];
-	return (double)berth_max(d->inside_ns, s->spans || d->n_servers > 1 ? d->outside_ns : 0);
+	return (double)berth_max(d->inside_ns, leaves(s, k) ? d->outside_ns : 0);
 }
 
 /* Adds a layer; false: the device cannot run it. */
@@ -57,7 +63,8 @@ static bool work_of(const requests *r, int32_t k, int32_t b, int32_t from, int32
 			if (answers && !add_layer(a, k, l, q->share * steps, &w->run_ns, &token, &held[1]))
 				return false;
 			send_ns += q->share * (double)a->block_state_bytes[l] / (double)x->batch[b] *
-			           (double)q->read / (double)(q->read + q->answer) * a->kind[k].byte_ns;
+			           (double)q->read / (double)(q->read + q->answer) *
+			           (leaves(a, k) ? a->kind[k].byte_ns : a->kind[k].inside_byte_ns);
 		}
 		double read_border = reads && passes ? border_of(&q->reading, k) : 0,
 		       answer_border = answers && passes ? border_of(a, k) : 0;
@@ -134,7 +141,7 @@ static berth_status solve(requests *r, int32_t tries, berth_arena *mem, berth_ar
 	bool limited = x->first_s > 0 || x->token_s > 0;
 	*out = (berth_request_plan){0};
 	for (int i = limited ? 0 : N - 1; i < N; i++) {
-		berth_request_plan now;
+		berth_request_plan now = {0};
 		berth_layers known = {.bound_per_s = out->l.bound_per_s};
 		r->slack = slacks[i];
 		BERTH_TRY(make_nodes(r, mem, err));
@@ -148,6 +155,74 @@ static berth_status solve(requests *r, int32_t tries, berth_arena *mem, berth_ar
 		    (x->token_s <= 0 || now.token_s <= x->token_s * (1 + 1e-9)))
 			*out = now;
 	}
+	return BERTH_OK;
+}
+
+/* ---- each server by itself ---- */
+
+static berth_serving one_server(const berth_serving *s, int32_t k)
+{
+	berth_serving one = *s;
+	one.n_kinds = 1;
+	one.kind[0] = s->kind[k];
+	one.kind[0].n_servers = 1;
+	one.spans = false;
+	return one;
+}
+
+/* The best of one server of kind k for all of these, behind what is in out. */
+static berth_status add_servers(const requests *all, int32_t k, int32_t tries, berth_arena *mem,
+                                berth_arena *tmp, berth_request_plan *out, size_t cap[2], berth_err *err)
+{
+	berth_request_task x = *all->x;
+	berth_request_plan one;
+	double *share;
+	const berth_serving *s = &all->x->kind->reading;
+	int64_t n = s->kind[k].n_servers;
+	int32_t before = out->l.n_groups;
+	BERTH_TRY_NEW(mem, s->n_blocks + 1, err, share);
+	BERTH_TRY_NEW(mem, x.n_kinds, err, x.kind);
+	for (int32_t i = 0; i < x.n_kinds; i++) {
+		const berth_request_kind *q = &all->x->kind[i];
+		x.kind[i] = *q;
+		x.kind[i].reading = one_server(&q->reading, k);
+		BERTH_TRY_NEW(mem, x.n_batches, err, x.kind[i].answering);
+		for (int32_t b = 0; b < x.n_batches; b++)
+			x.kind[i].answering[b] = one_server(&q->answering[b], k);
+	}
+	berth_serving_share(&x.kind->reading, share);
+	requests r = {.x = &x, .n_layers = all->n_layers, .apart = all->apart, .share = share};
+	BERTH_TRY(solve(&r, tries, mem, tmp, &one, err));
+	for (const berth_layout_group *g = one.l.group; g && g < one.l.group + one.l.n_groups; g++)
+		BERTH_TRY(BERTH_PUSH(mem, out->l.group, out->l.n_groups, &cap[0], err,
+		                     (berth_layout_group){k, g->from, g->to, n * g->n,
+		                                          (double)n * g->per_s}));
+	for (const berth_layout_way *w = one.l.way; w && w < one.l.way + one.l.n_ways; w++)
+		BERTH_TRY(BERTH_PUSH(mem, out->l.way, out->l.n_ways, &cap[1], err,
+		                     (berth_layout_way){w->from < 0 ? -1 : before + w->from,
+		                                        w->to < 0 ? -1 : before + w->to,
+		                                        (double)n * w->per_s}));
+	out->l.per_s += (double)n * one.l.per_s;
+	out->first_s = fmax(out->first_s, one.first_s);
+	out->token_s = fmax(out->token_s, one.token_s);
+	return BERTH_OK;
+}
+
+/* Nothing leaves a server, so no node is charged for that: taken where it serves more. */
+static berth_status serve_by_each(const requests *r, int32_t tries, berth_arena *mem, berth_arena *tmp,
+                                  berth_request_plan *plan, berth_err *err)
+{
+	const berth_serving *s = &r->x->kind->reading;
+	berth_request_plan each = {.alone = true, .l.bound_per_s = plan->l.bound_per_s};
+	size_t cap[2] = {0};
+	bool gains = false;
+	for (int32_t k = 0; k < s->n_kinds; k++)
+		gains |= s->kind[k].n_devs > 1 && leaves(s, k);
+	for (int32_t k = 0; k < s->n_kinds && gains; k++)
+		if (s->kind[k].n_devs > r->apart)
+			BERTH_TRY(add_servers(r, k, tries, mem, tmp, &each, cap, err));
+	if (each.l.per_s > plan->l.per_s)
+		*plan = each;
 	return BERTH_OK;
 }
 
@@ -169,6 +244,7 @@ berth_status berth_serving_requests(const berth_request_task *x, int32_t tries, 
 	for (int way = 0; way < BERTH_N_REQUEST_WAYS; way++) {
 		requests r = {.x = x, .n_layers = s->n_blocks, .apart = way == BERTH_APART, .share = share};
 		BERTH_TRY(solve(&r, tries, mem, tmp, &plan[way], err));
+		BERTH_TRY(serve_by_each(&r, tries, mem, tmp, &plan[way], err));
 	}
 	return BERTH_OK;
 }

@@ -284,8 +284,8 @@ static void test_many_servers(void **state)
 		berth_serving_plan plan;
 		berth_err err;
 		berth_serving x = {.n_blocks = LAYERS, .n_kinds = 2, .block_bytes = bytes, .spans = true};
-		x.kind[0] = (berth_server_kind){"a", n, 8, NULL, ns[0], 30, 10, 100, 0};
-		x.kind[1] = (berth_server_kind){"b", n / 2, 8, NULL, ns[1], 45, 10, 100, 0};
+		x.kind[0] = (berth_server_kind){"a", n, 8, NULL, ns[0], 30, 10, 100, 0, 0};
+		x.kind[1] = (berth_server_kind){"b", n / 2, 8, NULL, ns[1], 45, 10, 100, 0, 0};
 		assert_ok(berth_serving_solve(&x, &mem, &tmp, &plan, &err), &err);
 		check_plan(&x, &plan);
 		assert_true(plan.per_s >= 0.7 * plan.bound_per_s);
@@ -307,7 +307,7 @@ static void test_left_out(void **state)
 	berth_err err;
 	berth_serving x = {.n_blocks = 2, .n_kinds = 2, .block_bytes = bytes, .spans = true};
 	for (int32_t k = 0; k < 2; k++)
-		x.kind[k] = (berth_server_kind){k ? "b" : "a", 1, 1100, NULL, ns[k], -1, 0, 0, 0};
+		x.kind[k] = (berth_server_kind){k ? "b" : "a", 1, 1100, NULL, ns[k], -1, 0, 0, 0, 0};
 	assert_ok(berth_serving_solve(&x, &mem, &tmp, &plan, &err), &err);
 	check_plan(&x, &plan);
 	assert_int_equal(plan.left_out, 1);
@@ -425,7 +425,7 @@ static void test_requests(void **state)
 				                                        .dev = &one_dev,
 				                                        .memory_bytes = 1000,
 				                                        .block_ns = k ? quick : slow,
-				                                        .byte_ns = byte_ns};
+				                                        .inside_byte_ns = byte_ns};
 			q.reading = answering;
 			q.reading.kind[0].block_ns = quick;
 			q.reading.kind[1].block_ns = slow;
@@ -500,12 +500,65 @@ static void test_each_allocation_may_fail(void **state)
 	small_problem_free(&s);
 }
 
+/* Ways out of a server are slow: each serves by itself, whatever others there are, and is charged for the
+ * ways inside alone. */
+static void test_requests_inside(void **state)
+{
+	(void)state;
+	static const int64_t ns[] = {1000, 1000}, bytes[] = {100, 100}, one = 1;
+	static const char *const devs[] = {"0", "1"};
+	for (int64_t servers = 1; servers <= 3; servers++)
+		for (int kinds = 1; kinds <= 2; kinds++) {
+			berth_arena mem = {0}, tmp = {0};
+			berth_err err;
+			berth_serving s = {.n_blocks = 2,
+			                   .n_kinds = kinds,
+			                   .block_bytes = bytes,
+			                   .block_state_bytes = bytes,
+			                   .spans = kinds * servers > 1};
+			for (int k = 0; k < kinds; k++)
+				s.kind[k] = (berth_server_kind){.name = k ? "b" : "a",
+				                                .n_servers = servers,
+				                                .n_devs = 2,
+				                                .dev = devs,
+				                                .memory_bytes = 1000,
+				                                .block_ns = ns,
+				                                .outside_ns = 1000000,
+				                                .byte_ns = 1000,
+				                                .inside_byte_ns = 1};
+			berth_request_kind q = {
+				.share = 1, .read = 1000, .answer = 1, .reading = s, .answering = &s};
+			berth_request_task x = {
+				.n_kinds = 1, .n_batches = 1, .batch = &one, .kind = &q, .token_s = 3e-6};
+			berth_request_plan plan[BERTH_N_REQUEST_WAYS];
+			assert_ok(berth_serving_requests(&x, 200, &mem, &tmp, plan, &err), &err);
+			const berth_request_plan *apart = &plan[BERTH_APART];
+			assert_near(apart->l.per_s, kinds * (double)servers * 5e5, 1);
+			assert_true(apart->l.per_s <= apart->l.bound_per_s);
+			assert_int_equal(apart->alone, kinds * servers > 1);
+			assert_int_equal(apart->l.n_groups, 2 * kinds);
+			double in = 0, out = 0;
+			for (int32_t i = 0; i < apart->l.n_ways; i++) {
+				const berth_layout_way *w = &apart->l.way[i];
+				in += w->from < 0 ? w->per_s : 0;
+				out += w->to < 0 ? w->per_s : 0;
+				assert_true(w->from < 0 || w->to < 0 ||
+				            apart->l.group[w->from].kind == apart->l.group[w->to].kind);
+			}
+			assert_near(in, apart->l.per_s, 1);
+			assert_near(out, apart->l.per_s, 1);
+			berth_arena_free(&mem);
+			berth_arena_free(&tmp);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pipelines),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_requests),
+		cmocka_unit_test(test_requests_inside),
 		cmocka_unit_test(test_against_all_plans),
 		cmocka_unit_test(test_many_servers),
 		cmocka_unit_test(test_left_out),
