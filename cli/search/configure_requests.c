@@ -132,6 +132,14 @@ static berth_status load_all(cli *c, requests *r, berth_err *err)
 
 /* ---- what is told ---- */
 
+static void tell_way(const char *name, const berth_request_plan *plan, const char *unit)
+{
+	if (plan->l.per_s > 0)
+		cli_say("%s %.4g%s (at most %.4g)", name, plan->l.per_s, unit, plan->l.bound_per_s);
+	else
+		cli_say("%s none found (at most %.4g)", name, plan->l.bound_per_s);
+}
+
 static berth_status tell(cli *c, requests *r, const berth_request_plan *best, berth_err *err)
 {
 	const berth_request_plan *both = &r->plan[BERTH_TOGETHER], *apart = &r->plan[BERTH_APART];
@@ -141,8 +149,9 @@ static berth_status tell(cli *c, requests *r, const berth_request_plan *best, be
 	        r->v.apart ? "some nodes read, others answer" : "nodes read and answer",
 	        best->alone ? ", each server by itself" : "", berth_text_seconds(a, best->first_s),
 	        berth_text_seconds(b, best->token_s));
-	cli_say("together %.4g requests/s (at most %.4g), apart %.4g (at most %.4g)\n", both->l.per_s,
-	        both->l.bound_per_s, apart->l.per_s, apart->l.bound_per_s);
+	tell_way("together", both, " requests/s");
+	tell_way(", apart", apart, "");
+	cli_say("\n");
 	serve_tell_devices(r->v.x);
 	cli_say("\n");
 	return serve_print_groups(c, &r->v, err);
