@@ -194,7 +194,7 @@ static void check_flow(const berth_layout_task *x, const berth_layers *l)
 static void test_against_all(void **state)
 {
 	(void)state;
-	int32_t n_best = 0, n = 0, all = support_sampled(1000, BERTH_DEBUG ? 60 : 250, "clusters");
+	int32_t n_best = 0, n_far = 0, n = 0, all = support_sampled(1000, BERTH_DEBUG ? 60 : 250, "clusters");
 	for (uint64_t seed = 1; seed <= (uint64_t)all; seed++) {
 		berth_arena mem = {0}, tmp = {0};
 		berth_layers out;
@@ -204,7 +204,8 @@ static void test_against_all(void **state)
 		try_all(&w, 0, &tmp);
 		assert_ok(berth_layout_search(&w.x, NULL, 2000, 1, &mem, &tmp, &out, &err), &err);
 		check_flow(&w.x, &out);
-		if (out.per_s < 0.98 * w.best || out.bound_per_s < w.best)
+		n_far += out.per_s < 0.98 * w.best;
+		if (out.per_s < 0.96 * w.best || out.bound_per_s < w.best)
 			fail_msg("seed %d: %.6g of %.6g, bound %.6g", (int)seed, out.per_s, w.best,
 			         out.bound_per_s);
 		assert_true(out.per_s <= w.best * (1 + 1e-6) + 1e-5);
@@ -213,7 +214,7 @@ static void test_against_all(void **state)
 		berth_arena_free(&mem);
 		berth_arena_free(&tmp);
 	}
-	assert_true(2 * n > all && n_best >= 0.98 * n);
+	assert_true(2 * n > all && n_best >= 0.98 * n && n_far <= all / 500);
 }
 
 /* ---- within a limit of a sample's time ---- */
