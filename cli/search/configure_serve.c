@@ -250,18 +250,19 @@ static RESULT_FLAT_KIND(group_kind, "", "", GROUP);
 	K(TEXT, "graph", "", "as it was given", c->args[0])                                                  \
 	K(TEXT, "system", "", "", v->s.name)                                                                 \
 	K(BOOL, "feasible", "", "false: the layers fit nowhere, or nothing keeps the limit", found(v))       \
-	K(INT, "copies", "", "in all", v->plan.n_copies)                                                     \
-	K(INT, "batch", "", "of the copies", v->batch)                                                       \
-	K(NUMBER, "throughput_per_s", "samples/s", "of all copies", v->plan.per_s)                           \
-	K(NUMBER, "groups_bound_per_s", "samples/s", "of plans with such groups at most",                    \
-	  v->plan.groups_per_s)                                                                              \
-	K(NUMBER, "bound_per_s", "samples/s", "of any plan on the devices that take part at most",           \
-	  v->plan.bound_per_s)                                                                               \
-	K(INT, "pipelines", "", "that were solved", v->plan.solved)                                          \
+	IF(!v->requests, INT, "copies", "", "in all", v->plan.n_copies)                                      \
+	IF(!v->requests, INT, "batch", "", "of the copies", v->batch)                                        \
+	IF(!v->requests, NUMBER, "throughput_per_s", "samples/s", "of all copies", v->plan.per_s)            \
+	IF(!v->requests, NUMBER, "groups_bound_per_s", "samples/s", "of plans with such groups at most",     \
+	   v->plan.groups_per_s)                                                                             \
+	IF(!v->requests, NUMBER, "bound_per_s", "samples/s",                                                 \
+	   "of any plan on the devices that take part at most", v->plan.bound_per_s)                         \
+	IF(!v->requests, INT, "pipelines", "", "that were solved", v->plan.solved)                           \
 	K(LIST(group_kind), "groups", "", "unlike ones; none with `--steps`", groups)                        \
-	K(NUMBER, "layout_per_s", "samples/s", "with [layers held singly](clusters.md#layers-held-singly)",  \
-	  v->layout.per_s)                                                                                   \
-	K(NUMBER, "layout_latency_s", "s", "of a sample on the way that takes longest", v->layout.time_s)    \
+	K(NUMBER, "layout_per_s", "samples/s",                                                               \
+	  "or requests/s, with [layers held singly](clusters.md#layers-held-singly)", v->layout.per_s)       \
+	IF(!v->requests, NUMBER, "layout_latency_s", "s", "of a sample on the way that takes longest",       \
+	   v->layout.time_s)                                                                                 \
 	K(NUMBER, "layout_bound_per_s", "samples/s", "of any layout that keeps the limit at most",           \
 	  v->layout.bound_per_s)                                                                             \
 	IF(v->requests, BOOL, "apart", "", "of `layout`: some nodes read and others answer", v->apart)       \
