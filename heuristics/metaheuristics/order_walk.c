@@ -52,13 +52,15 @@ struct berth_order_walk {
 bool berth_order_walk_works(const berth_search *s)
 {
 	return s->p->s->cost_model->has_orders && s->p->n_ops > 1 &&
-	       berth_objective_is(&s->cfg.objective, BERTH_LATENCY);
+	       (berth_objective_is(&s->cfg.objective, BERTH_LATENCY) ||
+	        berth_objective_is(&s->cfg.objective, BERTH_EDP));
 }
 
 bool berth_order_walk_quick(const berth_search *s)
 {
-	return berth_order_walk_works(s) && berth_sequence_exact(s->p) && s->p->memory_free &&
-	       !s->p->coupled && !berth_objective_has_limits(&s->cfg.objective);
+	return berth_order_walk_works(s) && berth_objective_is(&s->cfg.objective, BERTH_LATENCY) &&
+	       berth_sequence_exact(s->p) && s->p->memory_free && !s->p->coupled &&
+	       !berth_objective_has_limits(&s->cfg.objective);
 }
 
 bool berth_orders_decide(const berth_search *s)

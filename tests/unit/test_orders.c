@@ -115,7 +115,8 @@ static shop draw_shop(berth_rng *rng, bool flexible)
 
 static const char shop_system[] =
 	"{\"format\":\"berth-system\",\"version\":1,\"name\":\"s\",\"contention\":false,\"devices\":["
-	"{\"name\":\"d0\"},{\"name\":\"d1\"},{\"name\":\"d2\"}],\"links\":["
+	"{\"name\":\"d0\",\"idle_w\":1,\"busy_w\":3},{\"name\":\"d1\",\"idle_w\":2,\"busy_w\":3},"
+	"{\"name\":\"d2\",\"idle_w\":1,\"busy_w\":2}],\"links\":["
 	"{\"from\":\"d0\",\"to\":\"d1\",\"bandwidth\":1e9,\"both_ways\":true},"
 	"{\"from\":\"d1\",\"to\":\"d2\",\"bandwidth\":1e9,\"both_ways\":true},"
 	"{\"from\":\"d0\",\"to\":\"d2\",\"bandwidth\":1e9,\"both_ways\":true}]}";
@@ -219,6 +220,32 @@ static void best_of_all_schedules(void **state)
 	assert_true(closed > n / 2);
 }
 
+/* Where no operator can move, the energy-delay product is least where the time is. */
+static void products_are_walked(void **state)
+{
+	(void)state;
+	for (int i = 0; i < (BERTH_DEBUG ? 10 : 60); i++) {
+		static char text[4096];
+		berth_rng rng = berth_rng_seed((uint64_t)i, 9);
+		shop s = draw_shop(&rng, false);
+		small_problem w;
+		berth_search_cfg cfg = berth_search_cfg_default();
+		berth_search search;
+		berth_sim_result r;
+		berth_err err;
+		write_shop(&s, text, sizeof text);
+		small_problem_make(&w, text, shop_system);
+		cfg.evaluations = 3000;
+		cfg.objective = berth_objective_of(BERTH_EDP);
+		assert_ok(berth_search_new(&w.p, &cfg, &w.mem, &search, &err), &err);
+		assert_ok(berth_method_run(&berth_method_anneal, &search, &w.tmp, &err), &err);
+		berth_sim_run(search.eval[0].sim, search.best_dev, berth_search_order(&search), &r);
+		assert_int_equal(r.latency_ns,
+		                 1000000 * least(&s, (int[JOBS]){0}, (int[JOBS]){0}, (int[DEVS]){0}, 1000));
+		small_problem_free(&w);
+	}
+}
+
 /* What walks over orders, and what simulates them, without memory at each allocation in turn. */
 static berth_status walk(void *ctx, berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
@@ -253,6 +280,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(times_are_the_simulators),
 		cmocka_unit_test(best_of_all_schedules),
+		cmocka_unit_test(products_are_walked),
 		cmocka_unit_test(allocations_fail),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
