@@ -3,6 +3,7 @@
  * by it: a family (cpu, gpu, npu, disk) and a number that counts the devices of that family in the order of
  * the system. */
 #include "exporters.h"
+#include "granularity.h"
 #include "import_reading.h"
 
 typedef struct family {
@@ -199,37 +200,37 @@ berth_status berth_import_devices(const berth_import *m, berth_import_device *de
 
 /* ---- operators that the file does not tell of ---- */
 
-/* The one operator that takes all that op makes; -1: none, or several. */
-static int32_t only_taker(const berth_graph *g, int32_t op)
+/* Beside the rest of its kernel, which is known by what comes out of it, the last one named; else beside what
+ * makes an input. */
+static berth_status go_with_producer(const berth_importer *from, const berth_graph *g,
+                                     berth_import_plan *plan, berth_arena *mem, berth_arena *tmp,
+                                     berth_err *err)
 {
-	int32_t first = g->op_tensor_off[op];
-	if (g->op_tensor_off[op + 1] != first + 1 ||
-	    g->tensor_use_off[first + 1] != g->tensor_use_off[first] + 1)
-		return -1;
-	return g->edge_consumer[g->tensor_use_off[first]];
-}
-
-/* Beside what makes an input: the one it is fused into, where that is known, else the first. */
-static void go_with_producer(const berth_importer *from, const berth_graph *g, berth_import_plan *plan)
-{
+	berth_granularity kernels;
+	int32_t *named; /* of each kernel, an operator with a device, + 1 */
+	BERTH_TRY(berth_granularity_find(g, from->fuses ? BERTH_GRAIN_KERNEL : BERTH_GRAIN_OP, mem, tmp,
+	                                 &kernels, err));
+	BERTH_TRY_NEW(mem, kernels.n_blocks, err, named);
+	for (int32_t i = 0; i < g->n_ops; i++)
+		if (plan->op_dev[g->topo_op[i]] >= 0)
+			named[kernels.op_block[g->topo_op[i]]] = g->topo_op[i] + 1;
 	for (int32_t i = 0; i < g->n_ops; i++) {
-		int32_t op = g->topo_op[i], first = -1;
-		bool fused = false;
-		for (int32_t k = g->op_in_off[op]; plan->op_dev[op] < 0 && !fused && k < g->op_in_off[op + 1];
-		     k++) {
-			int32_t maker = g->tensor_producer[g->in_tensor[k]];
-			if (plan->op_dev[maker] < 0)
-				continue;
-			fused = from->fuses && only_taker(g, maker) == op && from->fuses(g, maker, op);
-			if (first < 0 || fused)
-				first = maker;
-		}
-		if (first < 0)
+		int32_t op = g->topo_op[i], *with = &named[kernels.op_block[op]];
+		if (plan->op_dev[op] >= 0)
 			continue;
-		plan->op_dev[op] = plan->op_dev[first];
-		plan->n_fused += fused;
-		plan->n_producer += !fused;
+		if (*with) {
+			plan->op_dev[op] = plan->op_dev[*with - 1];
+			plan->n_fused++;
+			continue;
+		}
+		for (int32_t k = g->op_in_off[op]; plan->op_dev[op] < 0 && k < g->op_in_off[op + 1]; k++)
+			plan->op_dev[op] = plan->op_dev[g->tensor_producer[g->in_tensor[k]]];
+		if (plan->op_dev[op] < 0)
+			continue;
+		plan->n_producer++;
+		*with = op + 1;
 	}
+	return BERTH_OK;
 }
 
 static void go_with_taker(const berth_graph *g, berth_import_plan *plan)
@@ -245,21 +246,10 @@ static void go_with_taker(const berth_graph *g, berth_import_plan *plan)
 	}
 }
 
-void berth_import_fill(const berth_importer *from, const berth_graph *g, berth_import_plan *plan)
+berth_status berth_import_fill(const berth_importer *from, const berth_graph *g, berth_import_plan *plan,
+                               berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
-	if (from->fuses) {
-		/* Into the operator behind: the fused one is known by what comes out of it. Last ones first,
-		 * so that a chain goes together. */
-		for (int32_t i = g->n_ops; i-- > 0;) {
-			int32_t op = g->topo_op[i], taker = only_taker(g, op);
-			if (plan->op_dev[op] >= 0 || taker < 0 || plan->op_dev[taker] < 0 ||
-			    !from->fuses(g, op, taker))
-				continue;
-			plan->op_dev[op] = plan->op_dev[taker];
-			plan->n_fused++;
-		}
-	}
-	go_with_producer(from, g, plan);
+	BERTH_TRY(go_with_producer(from, g, plan, mem, tmp, err));
 	go_with_taker(g, plan);
 	for (int32_t op = 0; op < g->n_ops; op++)
 		if (plan->op_dev[op] < 0) {
@@ -270,4 +260,5 @@ void berth_import_fill(const berth_importer *from, const berth_graph *g, berth_i
 			plan->op_dev[op] = plan->n_devices ? plan->device[best].dev : 0;
 			plan->n_alone++;
 		}
+	return BERTH_OK;
 }

@@ -153,42 +153,10 @@ static berth_status read(berth_import *m, berth_arena *tmp, berth_err *err)
 	return st;
 }
 
-/* Pairs that the library makes one kernel of, by their types. */
-static const struct {
-	const char *first, *second;
-} pairs[] = {{"Conv", "BatchNormalization"},
-             {"Conv", "Relu"},
-             {"Conv", "Clip"},
-             {"Conv", "Sigmoid"},
-             {"Conv", "LeakyRelu"},
-             {"Conv", "HardSigmoid"},
-             {"Conv", "Tanh"},
-             {"Conv", "Add"},
-             {"Conv", "Mul"},
-             {"Gemm", "Relu"},
-             {"Gemm", "Sigmoid"},
-             {"Gemm", "Tanh"},
-             {"MatMul", "Add"},
-             {"MatMul", "BatchNormalization"},
-             {"Transpose", "MatMul"},
-             {"Add", "LayerNormalization"},
-             {"Add", "Gelu"},
-             {"Add", "Relu"}}; /* the end of Conv, Add, Relu */
-
-static bool fuses(const berth_graph *g, int32_t a, int32_t b)
-{
-	const char *first = g->op_type[a] < 0 ? "" : g->type_name[g->op_type[a]],
-		   *second = g->op_type[b] < 0 ? "" : g->type_name[g->op_type[b]];
-	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-		if (strcmp(pairs[i].first, first) == 0 && strcmp(pairs[i].second, second) == 0)
-			return true;
-	return false;
-}
-
 const berth_importer berth_import_ort = {
 	.name = "ort",
 	.about = "a profile of ONNX Runtime, or a listing of its graph's assignment",
 	.is = is,
 	.read = read,
-	.fuses = fuses,
+	.fuses = true,
 };

@@ -53,8 +53,10 @@ berth_status berth_import_onnx_names(berth_import *m, berth_err *err);
  * names; a guess that takes the device of another word). O(n_words^2). */
 berth_status berth_import_devices(const berth_import *m, berth_import_device *device, berth_err *err);
 
-/* Give operators without a word (op_dev -1) the device of a neighbour, and count them. tmp is scratch. */
-void berth_import_fill(const berth_importer *from, const berth_graph *g, berth_import_plan *plan);
+/* Give operators without a word (op_dev -1) the device of a neighbour, and count them. mem and tmp are
+ * scratch. Fails: BERTH_ENOMEM. */
+berth_status berth_import_fill(const berth_importer *from, const berth_graph *g, berth_import_plan *plan,
+                               berth_arena *mem, berth_arena *tmp, berth_err *err);
 
 /* The first character that is no blank; 0: there is none. */
 char berth_import_first(const char *text, size_t size);

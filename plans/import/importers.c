@@ -1,7 +1,7 @@
 /* The table of importers, and a file from its kind, which its content says, to a plan: here or in a sandbox,
  * whose answer this process reads and doubts. */
-#include "import_reading.h"
 #include "importers.h"
+#include "import_reading.h"
 
 #define ENTRY(name) &berth_import_##name,
 
@@ -51,7 +51,7 @@ bool berth_import_is_partial(const berth_import_plan *plan, const berth_graph *g
 /* ---- the whole ---- */
 
 static berth_status finish(const berth_import *m, const berth_importer *from, berth_import_plan *out,
-                           berth_err *err)
+                           berth_arena *scratch, berth_err *err)
 {
 	int32_t n = m->x->g->n_ops;
 	*out = (berth_import_plan){.from = from->name,
@@ -71,8 +71,7 @@ static berth_status finish(const berth_import *m, const berth_importer *from, be
 	if (!out->n_named && n)
 		return berth_import_refuse(m, "operator", m->unknown, err);
 	BERTH_TRY(berth_import_check_model(m, out->n_named, err));
-	berth_import_fill(from, m->x->g, out);
-	return BERTH_OK;
+	return berth_import_fill(from, m->x->g, out, m->tmp, scratch, err);
 }
 
 static berth_status read_all(berth_import *m, const berth_importer *from, berth_import_plan *out,
@@ -88,9 +87,10 @@ static berth_status read_all(berth_import *m, const berth_importer *from, berth_
 		m->op_word[op] = -1;
 	berth_arena_init(&scratch, m->tmp->hook);
 	berth_status st = from->read(m, &scratch, err);
+	if (st == BERTH_OK)
+		st = finish(m, from, out, &scratch, err);
 	berth_arena_free(&scratch);
-	BERTH_TRY(st);
-	return finish(m, from, out, err);
+	return st;
 }
 
 berth_status berth_import_read(const berth_import_source *x, berth_arena *mem, berth_arena *tmp,

@@ -51,8 +51,7 @@ typedef struct berth_importer {
 	/* Tell what the file says (berth_import_tell). tmp is scratch, reset by the caller. Fails:
 	 * BERTH_EFORMAT, BERTH_ENOMEM. */
 	berth_status (*read)(berth_import *m, berth_arena *tmp, berth_err *err);
-	/* Does the engine make one operator of a and b, where b alone takes what a makes? NULL: not known. */
-	bool (*fuses)(const berth_graph *g, int32_t a, int32_t b);
+	bool fuses; /* the engine makes one operator of each kernel (BERTH_GRAIN_KERNEL) */
 } berth_importer;
 
 /* A new importer is a file that defines berth_import_NAME, and a line here. Those whose `is` takes less stand
