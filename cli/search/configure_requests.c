@@ -86,13 +86,7 @@ static berth_status load_use(cli *c, requests *r, const char *mode, int64_t toke
 	spec = spec ? berth_spec_set(spec, berth_decoder_context_word(r->gguf), number[0], &c->mem) : NULL;
 	spec = spec ? berth_spec_set(spec, "batch", number[1], &c->mem) : NULL;
 	BERTH_TRY(berth_got(spec, err));
-	bool quiet = c->quiet, strict = c->strict;
-	c->quiet |= r->again; /* it was said of the first */
-	c->strict &= !r->again;
-	berth_status st = cli_instance_load(c, spec, r->on, &g, &s, NULL, err);
-	c->quiet = quiet;
-	c->strict = strict;
-	BERTH_TRY(st);
+	BERTH_TRY(place_decoder_load_use(c, spec, r->on, r->again, &g, &s, NULL, err));
 	if (!r->again) {
 		r->v.s = s;
 		BERTH_TRY(berth_cluster_new(&r->v.s, &c->mem, &c->tmp, &r->v.c, err));
@@ -163,16 +157,29 @@ berth_status configure_requests(cli *c, const configure_view *m, const configure
 	requests *r;
 	const char *words;
 	static const int64_t usual[] = {1, 4, 16, 64};
+	static const char *const set[] = {"mode", "batch", "seq", "context"};
 	BERTH_TRY_NEW(&c->mem, 1, err, r);
 	r->on = a->on;
 	r->servers = a->servers;
 	BERTH_TRY(place_decoder_words(c, c->args[0], &r->gguf, &words, err));
-	if (!words || berth_spec_has(words, "mode"))
-		return berth_fail(
-			err, BERTH_EINVAL,
-			"configure: --requests is for language models (GGUF, zoo:llama, zoo:moe) without "
-			"the word mode, and %s is none",
-			c->args[0]);
+	if (words)
+		for (size_t i = 0; i < sizeof set / sizeof *set; i++)
+			if (berth_spec_has(words, set[i]))
+				return berth_fail(
+					err, BERTH_EINVAL,
+					"configure: with --requests leave out the word %s of %s: requests "
+					"set it",
+					set[i], c->args[0]);
+	if (!words) {
+		berth_graph g;
+		berth_system s;
+		BERTH_TRY(cli_instance_load(c, c->args[0], r->on, &g, &s, NULL, err)); /* it may not be there
+		                                                                        */
+		return berth_fail(err, BERTH_EINVAL,
+		                  "configure: --requests is for language models (GGUF, zoo:llama, zoo:moe) "
+		                  "that are no training step, and %s is none",
+		                  c->args[0]);
+	}
 	c->dim.n = 0; /* they stand in the spec now */
 	r->spec = words;
 	r->task = (berth_request_task){.n_kinds = a->requests->n, .kind = r->kind};
@@ -191,6 +198,7 @@ berth_status configure_requests(cli *c, const configure_view *m, const configure
 	r->v.apart = r->plan[BERTH_APART].l.per_s > r->plan[BERTH_TOGETHER].l.per_s * MORE;
 	const berth_request_plan *best = &r->plan[r->v.apart ? BERTH_APART : BERTH_TOGETHER];
 	r->v.layout = best->l;
+	r->v.layout.bound_per_s = fmax(r->plan->l.bound_per_s, r->plan[BERTH_APART].l.bound_per_s);
 	r->v.x = &r->kind->reading;
 	BERTH_TRY(serve_result(c, &r->v, err));
 	if (best->l.per_s > 0)

@@ -68,6 +68,12 @@ static berth_status read_goal(const char *text, double *most_s, berth_err *err)
 	*most_s = 0;
 	if (!text)
 		return BERTH_OK;
+	if (strstr(text, "first<=") || strstr(text, "token<="))
+		return berth_fail(
+			err, BERTH_EINVAL,
+			"option --goal: '%.80s'; limits of the first token and of each one (first, token) "
+			"are for whole requests: give --requests READ+ANSWER",
+			text);
 	BERTH_TRY(berth_objective_parse(text, &o, err));
 	for (int m = 0; m < BERTH_N_METRICS; m++)
 		if ((o.limits[m] && m != BERTH_LATENCY) || !berth_objective_is(&o, BERTH_THROUGHPUT))
@@ -77,10 +83,10 @@ static berth_status read_goal(const char *text, double *most_s, berth_err *err)
 				"throughput:latency<=20ms",
 				text);
 	*most_s = o.limits[BERTH_LATENCY] ? o.most[BERTH_LATENCY] : 0;
-	return *most_s <= MOST_S
+	return !o.limits[BERTH_LATENCY] || (*most_s >= 1e-9 && *most_s <= MOST_S)
 	               ? BERTH_OK
 	               : berth_fail(err, BERTH_EINVAL,
-	                            "option --goal: a limit of %.10g s; expected 1e6 s at most", *most_s);
+	                            "option --goal: a limit of %.10g s; expected 1 ns to 1000000 s", *most_s);
 }
 
 /* HOST:LAYERS=SECONDS into step_s [n_kinds][n_blocks+1]. */
@@ -114,6 +120,12 @@ static berth_status read_measured(const view *v, const char *text, double *step_
 }
 
 /* ---- layers held singly ---- */
+
+/* Are layers held singly looked at, and bounded? */
+static bool has_layouts(const view *v)
+{
+	return v->blocks.n_blocks <= BERTH_MOST_LAYOUT_LAYERS;
+}
 
 /* From the copies on, where there are some; more tries than this gain little (docs/clusters.md). */
 enum { TRIES = 10000, TRIES_WITHIN = 3000 /* of each search under a limit */ };
@@ -163,7 +175,7 @@ static berth_status solve(cli *c, view *v, berth_serving *all, const configure_v
 		v->plan.groups_per_s = plan.groups_per_s;
 		v->plan.bound_per_s = plan.bound_per_s;
 	}
-	for (int32_t b = 0; b < m->n_batches && v->x->n_blocks <= BERTH_MOST_LAYOUT_LAYERS; b++) {
+	for (int32_t b = 0; b < m->n_batches && has_layouts(v); b++) {
 		bool known = false;
 		for (int32_t e = 0; e < b; e++)
 			known |= berth_serving_same_devices(&all[e], &all[b]);
@@ -263,8 +275,8 @@ static RESULT_FLAT_KIND(group_kind, "", "", GROUP);
 	  "or requests/s, with [layers held singly](clusters.md#layers-held-singly)", v->layout.per_s)       \
 	IF(!v->requests, NUMBER, "layout_latency_s", "s", "of a sample on the way that takes longest",       \
 	   v->layout.time_s)                                                                                 \
-	K(NUMBER, "layout_bound_per_s", "samples/s", "of any layout that keeps the limit at most",           \
-	  v->layout.bound_per_s)                                                                             \
+	IF(has_layouts(v), NUMBER, "layout_bound_per_s", "samples/s",                                        \
+	   "of any layout that keeps the limit at most", v->layout.bound_per_s)                              \
 	IF(v->requests, BOOL, "apart", "", "of `layout`: some nodes read and others answer", v->apart)       \
 	IF(v->requests, NUMBER, "together_per_s", "requests/s", "of layouts whose nodes do both",            \
 	   v->requests[0].l.per_s)                                                                           \
@@ -496,7 +508,7 @@ static berth_status tell(cli *c, const view *v, berth_err *err)
 		BERTH_TRY(print(c, v, err));
 	if (more && v->plan.n_copies > 0)
 		cli_say("\n");
-	if (v->most_s > 0 && !more && v->plan.n_copies > 0)
+	if (v->most_s > 0 && !more && v->plan.n_copies > 0 && has_layouts(v))
 		cli_say("\nno layout within the limit has more than %.4g samples/s\n", v->layout.bound_per_s);
 	return more ? print_layout(c, v, err) : BERTH_OK;
 }
@@ -528,7 +540,7 @@ static berth_status tell_infeasible(cli *c, view *v, berth_serving *at, const co
 		v->most_s = fmin(2 * v->most_s, MOST_S);
 		BERTH_TRY(try_within(c, v, at, m, steps, err));
 	}
-	const char *possible = bound_per_s > 0 ? "" : ", and none is possible";
+	const char *possible = bound_per_s > 0 || !has_layouts(v) ? "" : ", and none is possible";
 	if (!kept)
 		return berth_fail(err, BERTH_EINFEASIBLE,
 		                  "no plan for %s on %s was found within latency<=%s%s, nor within %s; leave "

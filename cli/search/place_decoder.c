@@ -69,24 +69,27 @@ berth_status place_decoder_note_reading(cli *c, const char *spec, berth_err *err
 	BERTH_TRY(place_decoder_words(c, spec, &gguf, &words, err));
 	if (!words || berth_spec_has(words, "mode"))
 		return BERTH_OK;
-	return cli_note(c, err,
-	                "%s: reading a prompt is looked at; with :mode=decode answering, as by place",
+	return cli_note(c, err, "%s: reading a prompt is looked at; with :mode=decode answering, as by place",
 	                spec);
 }
 
-/* Of the second use of a model nothing is warned: it was said of the first. */
-static berth_status load_use(void *ctx, const char *spec, bool again, berth_graph *g, berth_system *s,
-                             berth_read_report *report, berth_err *err)
+berth_status place_decoder_load_use(cli *c, const char *spec, const char *system, bool again, berth_graph *g,
+                                    berth_system *s, berth_read_report *report, berth_err *err)
 {
-	place_decoder *x = ctx;
-	cli *c = x->c;
 	bool quiet = c->quiet, strict = c->strict;
 	c->quiet |= again;
 	c->strict &= !again;
-	berth_status st = cli_instance_load(c, spec, x->system, g, s, report, err);
+	berth_status st = cli_instance_load(c, spec, system, g, s, report, err);
 	c->quiet = quiet;
 	c->strict = strict;
 	return st;
+}
+
+static berth_status load_use(void *ctx, const char *spec, bool again, berth_graph *g, berth_system *s,
+                             berth_read_report *report, berth_err *err)
+{
+	const place_decoder *x = ctx;
+	return place_decoder_load_use(x->c, spec, x->system, again, g, s, report, err);
 }
 
 berth_status place_decoder_load(cli *c, const char *system, const cli_granularity *granularity,
@@ -207,26 +210,26 @@ berth_status place_decoder_print_layers(cli *c, const berth_decoder *x, const be
 	return cli_table_print(&table, CLI_AS_TEXT, err);
 }
 
-#define LAYER(K, IF) \
-	K(TEXT, "name", "", "", x->layers.block_name[i]) \
-	K(TEXT, "devices", "", "most operators first, with + between", layer[i].devices) \
-	K(NUMBER, "weight_bytes", "bytes", "", layer[i].weight_bytes) \
-	K(NUMBER, "cache_bytes", "bytes", "keys and values", layer[i].cache_bytes) \
-	K(NUMBER, "decode_s", "s", "how long its operators run", layer[i].decode_s) \
+#define LAYER(K, IF)                                                                                         \
+	K(TEXT, "name", "", "", x->layers.block_name[i])                                                     \
+	K(TEXT, "devices", "", "most operators first, with + between", layer[i].devices)                     \
+	K(NUMBER, "weight_bytes", "bytes", "", layer[i].weight_bytes)                                        \
+	K(NUMBER, "cache_bytes", "bytes", "keys and values", layer[i].cache_bytes)                           \
+	K(NUMBER, "decode_s", "s", "how long its operators run", layer[i].decode_s)                          \
 	K(NUMBER, "prefill_s", "s", "the same", layer[i].prefill_s)
 static RESULT_KIND(layer_kind, "", "", LAYER);
 
-#define DECODER(K, IF) \
-	K(INT, "context", "tokens", "in the cache", x->context) \
-	K(INT, "batch", "", "sequences", x->batch) \
-	K(INT, "chunk", "tokens", "of a prompt, read at once", x->chunk) \
-	K(NUMBER_OR_NULL, "decode_s", "s", "of a token of each sequence", \
-	  t->r.runs ? (double)t->r.latency_ns * 1e-9 : NAN) \
-	K(NUMBER_OR_NULL, "decode_tokens_per_s", "tokens/s", "", tokens_per_s(t, x->batch)) \
-	K(NUMBER_OR_NULL, "prefill_s", "s", "of the last chunk", \
-	  x->t.r.runs ? (double)x->t.r.latency_ns * 1e-9 : NAN) \
-	K(NUMBER_OR_NULL, "prefill_tokens_per_s", "tokens/s", "", tokens_per_s(&x->t, x->batch * x->chunk)) \
-	K(BOOL, "prefill_fits", "", "with the same placement", x->v.feasible) \
+#define DECODER(K, IF)                                                                                       \
+	K(INT, "context", "tokens", "in the cache", x->context)                                              \
+	K(INT, "batch", "", "sequences", x->batch)                                                           \
+	K(INT, "chunk", "tokens", "of a prompt, read at once", x->chunk)                                     \
+	K(NUMBER_OR_NULL, "decode_s", "s", "of a token of each sequence",                                    \
+	  t->r.runs ? (double)t->r.latency_ns * 1e-9 : NAN)                                                  \
+	K(NUMBER_OR_NULL, "decode_tokens_per_s", "tokens/s", "", tokens_per_s(t, x->batch))                  \
+	K(NUMBER_OR_NULL, "prefill_s", "s", "of the last chunk",                                             \
+	  x->t.r.runs ? (double)x->t.r.latency_ns * 1e-9 : NAN)                                              \
+	K(NUMBER_OR_NULL, "prefill_tokens_per_s", "tokens/s", "", tokens_per_s(&x->t, x->batch * x->chunk))  \
+	K(BOOL, "prefill_fits", "", "with the same placement", x->v.feasible)                                \
 	K(LIST(layer_kind), "layers", "", "in program order", layers)
 RESULT_KIND(decoder_kind, "", "", DECODER);
 

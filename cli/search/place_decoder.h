@@ -2,9 +2,9 @@
  */
 #pragma once
 
+#include "cli.h"
 #include "cli_granularity.h"
 #include "decoder_uses.h"
-#include "cli.h"
 #include "result.h"
 
 typedef struct place_decoder {
@@ -25,6 +25,11 @@ berth_status place_decoder_open(cli *c, const char **spec, place_decoder *x, ber
 /* Is spec such a model, with or without a mode? Then *words is it with those of --dim behind it, else NULL.
  * Fails: as above. */
 berth_status place_decoder_words(cli *c, const char *spec, bool *gguf, const char **words, berth_err *err);
+
+/* cli_instance_load; again: nothing is warned, as it was said of the first use of the model. Fails: as that.
+ */
+berth_status place_decoder_load_use(cli *c, const char *spec, const char *system, bool again, berth_graph *g,
+                                    berth_system *s, berth_read_report *report, berth_err *err);
 
 /* A line where spec is such a model: what verbs do with it that plan for no use. Fails: as above. */
 berth_status place_decoder_note_reading(cli *c, const char *spec, berth_err *err);

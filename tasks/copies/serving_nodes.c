@@ -56,14 +56,17 @@ static bool use_measured(const double *step_s, int32_t L, tables *to)
 	return now_s > 0;
 }
 
-void berth_serving_share(const berth_serving *x, double *sum)
+void berth_serving_share(const berth_serving *x, const double *step_s, double *sum)
 {
 	for (int32_t k = 0; k < x->n_kinds; k++) {
 		double all = 0, first = 0;
+		bool measured = false;
+		for (int32_t n = 1; step_s && n <= x->n_blocks; n++)
+			measured |= step_s[k * (x->n_blocks + 1) + n] > 0;
 		for (int32_t b = 0; b < x->n_blocks; b++)
-			all += (double)berth_max(x->kind[k].block_ns[b], 1);
+			all += measured ? 1 : (double)berth_max(x->kind[k].block_ns[b], 1);
 		for (int32_t b = 0; b < x->n_blocks; b++) {
-			first += (double)berth_max(x->kind[k].block_ns[b], 1);
+			first += measured ? 1 : (double)berth_max(x->kind[k].block_ns[b], 1);
 			sum[b + 1] += first / all / x->n_kinds;
 		}
 	}
@@ -95,7 +98,7 @@ static berth_status make_nodes(const berth_serving *x, const int64_t *batch, int
 	double *share, *batches;
 	BERTH_TRY_NEW(mem, L + 1, err, share);
 	BERTH_TRY_NEW(mem, n, err, batches);
-	berth_serving_share(at, share);
+	berth_serving_share(at, step_s, share);
 	for (int32_t b = 0; b < n; b++)
 		batches[b] = (double)batch[b];
 	for (int32_t k = 0; k < x->n_kinds; k++) {

@@ -131,16 +131,17 @@ static berth_status make_nodes(requests *r, berth_arena *mem, berth_err *err)
 	return BERTH_OK;
 }
 
-/* Longer than their share ranges may be where others on the way are shorter; at last each keeps it. */
+/* What keeps the limits unasked is taken. Else longer than their share ranges may be where others on the way
+ * are shorter; at last each keeps it. */
 static berth_status solve(requests *r, int32_t tries, berth_arena *mem, berth_arena *tmp,
                           berth_request_plan *out, berth_err *err)
 {
-	static const double slacks[] = {2, 1.3, 1};
+	static const double slacks[] = {INFINITY, 2, 1.3, 1};
 	enum { N = sizeof slacks / sizeof *slacks };
 	const berth_request_task *x = r->x;
 	bool limited = x->first_s > 0 || x->token_s > 0;
 	*out = (berth_request_plan){0};
-	for (int i = limited ? 0 : N - 1; i < N; i++) {
+	for (int i = 0; i < (limited ? N : 1) && !(i == 1 && out->l.per_s > 0); i++) {
 		berth_request_plan now = {0};
 		berth_layers known = {.bound_per_s = out->l.bound_per_s};
 		r->slack = slacks[i];
@@ -149,7 +150,7 @@ static berth_status solve(requests *r, int32_t tries, berth_arena *mem, berth_ar
 		BERTH_TRY(berth_layout_search(&r->task, &known, tries, 1, mem, tmp, &now.l, err));
 		BERTH_TRY(berth_layout_longest(&r->task, &now.l, r->first_s, tmp, &now.first_s, err));
 		BERTH_TRY(berth_layout_longest(&r->task, &now.l, r->token_s, tmp, &now.token_s, err));
-		out->l.bound_per_s = now.l.bound_per_s;
+		out->l.bound_per_s = i > 0 ? now.l.bound_per_s : 0; /* without limits it proves less */
 		if (now.l.per_s > out->l.per_s &&
 		    (x->first_s <= 0 || now.first_s <= x->first_s * (1 + 1e-9)) &&
 		    (x->token_s <= 0 || now.token_s <= x->token_s * (1 + 1e-9)))
@@ -190,13 +191,13 @@ static berth_status add_servers(const requests *all, int32_t k, int32_t tries, b
 		for (int32_t b = 0; b < x.n_batches; b++)
 			x.kind[i].answering[b] = one_server(&q->answering[b], k);
 	}
-	berth_serving_share(&x.kind->reading, share);
+	berth_serving_share(&x.kind->reading, NULL, share);
 	requests r = {.x = &x, .n_layers = all->n_layers, .apart = all->apart, .share = share};
 	BERTH_TRY(solve(&r, tries, mem, tmp, &one, err));
 	for (const berth_layout_group *g = one.l.group; g && g < one.l.group + one.l.n_groups; g++)
-		BERTH_TRY(BERTH_PUSH(mem, out->l.group, out->l.n_groups, &cap[0], err,
-		                     (berth_layout_group){k, g->from, g->to, n * g->n,
-		                                          (double)n * g->per_s}));
+		BERTH_TRY(
+			BERTH_PUSH(mem, out->l.group, out->l.n_groups, &cap[0], err,
+		                   (berth_layout_group){k, g->from, g->to, n * g->n, (double)n * g->per_s}));
 	for (const berth_layout_way *w = one.l.way; w && w < one.l.way + one.l.n_ways; w++)
 		BERTH_TRY(BERTH_PUSH(mem, out->l.way, out->l.n_ways, &cap[1], err,
 		                     (berth_layout_way){w->from < 0 ? -1 : before + w->from,
@@ -240,7 +241,7 @@ berth_status berth_serving_requests(const berth_request_task *x, int32_t tries, 
 					err, BERTH_EINVAL,
 					"a host reads quickest by other devices than it answers by: "
 					"leave one of them out of the system");
-	berth_serving_share(s, share);
+	berth_serving_share(s, NULL, share);
 	for (int way = 0; way < BERTH_N_REQUEST_WAYS; way++) {
 		requests r = {.x = x, .n_layers = s->n_blocks, .apart = way == BERTH_APART, .share = share};
 		BERTH_TRY(solve(&r, tries, mem, tmp, &plan[way], err));
