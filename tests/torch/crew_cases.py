@@ -217,7 +217,7 @@ def strangers(tests):
         for do, sizes in (("depart", size), ("arrive", size), ("transfers", [size])):
             answer = ask(sock, lines, id=2, do=do, **{"from": 0, "to": 0, "bytes": sizes, "warmup": 0,
                                                       "repeats": 1})
-            tests.expect(f"{do} of {size} bytes", "at most" in (answer or {}).get("error", ""), str(answer))
+            tests.expect(f"{do} of {size} bytes", "whole number" in (answer or {}).get("error", ""), str(answer))
     tests.expect("a second hello", ask(sock, lines, **hello) is None)
 
 

@@ -22,6 +22,20 @@ class Refusal(Exception):
         self.kind = kind
 
 
+def whole_number(what: str, value: object, least: int, most: int) -> int:
+    """A number of a question, by the rules of ONNX Runtime's engine. Refuses what is none in these limits."""
+    if type(value) not in (int, float) or not least <= value <= most or value != int(value):
+        raise Refusal("", f"{what} is {str(value)[:40]}: a whole number in {least} .. {most} was expected")
+    return int(value)
+
+
+def whole_numbers(what: str, values: object, most: int, n: int | None = None) -> list[int]:
+    """A list of such from 0 on. n: of its entries."""
+    if type(values) is not list or n not in (None, len(values)):
+        raise Refusal("", f"{what}: a list of {'whole' if n is None else n} numbers was expected")
+    return [whole_number(f"{what}, entry {i}", v, 0, most) for i, v in enumerate(values)]
+
+
 @dataclass
 class Device:
     """A device of the plan.

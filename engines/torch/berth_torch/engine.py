@@ -13,16 +13,20 @@ import torch
 from .alone import Alone
 from .clock import replay
 from .crew import Crew
-from .devices import Device, Refusal, describe, taken_by_torch
+from .devices import Device, Refusal, describe, taken_by_torch, whole_number, whole_numbers
 from .moves import Post
 from .program import UPDATE
 from .session import Sample, Session
 from .spec import SpecError, UsageError
 from .trace import trace
 from .training import Training
-from .worker import Timed, Worker
+from .worker import HOP_LIMIT, Timed, Worker
 
 TOLERANCE = 1e-3  # a difference above is no rounding
+MOST_RUNS, MOST_THREADS = 1000000, 1024  # of a question
+NUMBERS = {"run": ("warmup", "repeats"), "whole": ("warmup", "repeats", "threads"), "set": ("device",),
+           "profile": ("warmup", "repeats", "device", "ops"),
+           "transfers": ("warmup", "repeats", "from", "to", "bytes")}
 
 
 class Engine:
@@ -183,7 +187,7 @@ class Engine:
         s, before = self.loaded(), torch.get_num_threads()
         s.bind([-1] * len(s.steps))
         try:
-            torch.set_num_threads(q.get("threads") or len(os.sched_getaffinity(0)))
+            torch.set_num_threads(q["threads"] or len(os.sched_getaffinity(0)))
             return s.unsplit.time(space, q["warmup"], q["repeats"])
         except RuntimeError as why:
             if "out of memory" not in str(why):
@@ -333,11 +337,27 @@ class Engine:
             raise Refusal("", "no graph was loaded")
         return self.session
 
+    def _checked(self, q: dict) -> dict:
+        """The question, its numbers in their limits. Refuses it else. Placements are checked where they are
+        made ready."""
+        last = len(self.devices) - 1
+        limits = {"warmup": (0, MOST_RUNS), "repeats": (1, MOST_RUNS), "threads": (0, MOST_THREADS),
+                  "device": (0, last), "from": (0, last), "to": (0, last)}
+        found = dict(q)
+        for key in NUMBERS.get(q["do"], ()):
+            if key in limits:
+                found[key] = whole_number(key, q.get(key), *limits[key])
+            else:
+                most = HOP_LIMIT if key == "bytes" else len(self.loaded().roles) - 1
+                found[key] = whole_numbers(key, q.get(key), most)
+        return found
+
     def answer(self, q: dict) -> dict:
         known = {"hello": self.hello, "load": self.load, "run": self.run, "whole": self.whole,
                  "profile": self.profile, "transfers": self.transfers, "set": self.set}
         if q.get("do") not in known:
             raise Refusal("", f"no such question: {q.get('do')}")
+        q = self._checked(q)
         if q.get("train") and q["do"] == "run":
             return self._train(q)
         if q["do"] not in ("hello", "set", "transfers"):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable
 import torch
 from torch import fx
 
-from .devices import Device, Refusal
+from .devices import Device, Refusal, whole_numbers
 from .moves import Post, Stopped
 from .optimizers import Update
 from .placed import Space, compile_steps, model_output, output_node
@@ -96,7 +96,9 @@ class Session:
                 trained: int | None = None) -> Plan:
         """Make a placement ready to run. fine: each operator a piece of its own. trained: steps that there
         were of a training that goes on by it, which Training keeps; None: it is of none."""
-        names = [d.name for d in self.devices]
+        names, n = [d.name for d in self.devices], len(self.roles)
+        placement = whole_numbers("placement", placement, len(names) - 1, n)
+        order = None if order is None else whole_numbers("order", order, n - 1, n)
         program = make_program(self.roles, self.names, self.links, placement, order, names, self.keep, fine)
         self.bind(program.step_device)
         self.plan = make_plan(program, self.links, self.training, self.record, self.keep)

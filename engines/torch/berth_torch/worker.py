@@ -17,7 +17,7 @@ from typing import Any, Callable
 import torch
 from torch import fx
 
-from .devices import Device, Refusal
+from .devices import Device, Refusal, whole_number
 from .moves import Move, Post, Stopped
 from .optimizers import Update
 from .placed import LOSS, Space, Step
@@ -122,9 +122,7 @@ def grad_senders(plan: Plan, n: fx.Node) -> list[int]:
 
 def hop_bytes(size: int) -> int:
     """The bytes of a single transfer, which no message is without. Refuses what no link needs to be timed."""
-    if type(size) is not int or not 0 <= size <= HOP_LIMIT:
-        raise Refusal("", f"a single transfer is of at most {HOP_LIMIT} bytes")
-    return max(1, size)
+    return max(1, whole_number("the size of a single transfer", size, 0, HOP_LIMIT))
 
 
 class Worker:
