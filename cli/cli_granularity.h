@@ -17,7 +17,7 @@ cli_granularity cli_granularity_default(void);
 	{"granularity", 0, CLI_FILE_IN, &(x)->name, "G", \
 	 "what stands on one device as a whole: op, block, layer, kernel, or a file of blocks; with " \
 	 ":max-cuts=N behind it at most N borders between blocks that follow each other are on two " \
-	 "devices\top; --for accelerate or vllm: layer; placing and comparing --for ort: kernel"}
+	 "devices\top; --for accelerate or vllm: layer; --for ort: kernel"}
 
 /* Take the number of cuts off the name; without a name, what the engine of --for keeps whole. Once,
  * before the others. Fails: BERTH_EINVAL, BERTH_ENOMEM. */

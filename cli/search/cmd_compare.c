@@ -253,7 +253,7 @@ static berth_status load(cli *c, args *a, const char *graph, const char *system,
 	x->read = x->g;
 	bool fused = x->y.engine && x->y.engine->fuses && !a->granularity.name;
 	if (fused)
-		BERTH_TRY(place_engine_kernels(c, &x->y, &x->g, err));
+		BERTH_TRY(berth_engine_kernels(&x->y, NULL, &x->g, &c->mem, &c->tmp, err));
 	BERTH_TRY(berth_problem_new(&x->g, &x->y, &c->mem, &c->tmp, &x->p, err));
 	x->whole = x->p;
 	return fused ? berth_problem_new(&x->read, &x->y, &c->mem, &c->tmp, &x->whole, err) : BERTH_OK;

@@ -65,7 +65,7 @@ static berth_status compile(cli *c, const place_args *a, place_state *s, berth_e
 		budget.bound = "fast";
 	BERTH_TRY(cli_granularity_apply(c, &a->granularity, &s->g, err));
 	if (!a->granularity.name)
-		BERTH_TRY(place_engine_kernels(c, &s->s, &s->g, err));
+		BERTH_TRY(berth_engine_kernels(&s->s, NULL, &s->g, &c->mem, &c->tmp, err));
 	BERTH_TRY(berth_problem_new(&s->g, &s->s, &c->mem, &c->tmp, &s->p, err));
 	BERTH_TRY(place_decoder_mix(c, &s->decoder, &s->p, err));
 	BERTH_TRY(keep_first(c, a, s, err));

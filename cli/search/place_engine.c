@@ -38,40 +38,6 @@ berth_status place_engine_choose(cli *c, const char *spec, place_engine *x, bert
 	                e->title, e->format[0]);
 }
 
-/* May a go just where b may, with no rule of being apart? */
-static bool go_alike(const berth_problem *p, int32_t a, int32_t b)
-{
-	bool alike = a == b || (p->g->op_sep[a] < 0 && p->g->op_sep[b] < 0);
-	for (int32_t d = 0; d < p->n_devs; d++)
-		alike = alike && berth_op_legal(p, a, d) == berth_op_legal(p, b, d);
-	return alike;
-}
-
-berth_status place_engine_kernels(cli *c, const berth_system *s, berth_graph *g, berth_err *err)
-{
-	berth_problem p;
-	berth_granularity x;
-	int32_t *first;
-	if (!s->engine || !s->engine->fuses)
-		return BERTH_OK;
-	BERTH_TRY(berth_problem_new(g, s, &c->mem, &c->tmp, &p, err));
-	BERTH_TRY(berth_granularity_find(g, BERTH_GRAIN_KERNEL, &c->mem, &c->tmp, &x, err));
-	BERTH_TRY_NEW(&c->mem, x.n_blocks, err, first);
-	for (int32_t op = g->n_ops - 1; op >= 0; op--)
-		first[x.op_block[op]] = op;
-	for (int32_t op = 0; op < g->n_ops; op++) {
-		int32_t *block = &x.op_block[op];
-		if (go_alike(&p, first[*block], op))
-			continue;
-		x.block_name[x.n_blocks] = g->op_name[op]; /* it has room for all */
-		*block = x.n_blocks++;
-	}
-	BERTH_TRY(berth_granularity_apply(g, &x, -1, &c->mem, &c->tmp, g, err));
-	g->op_block = NULL; /* kernels have no order that cuts would count in */
-	g->n_blocks = 0;
-	return BERTH_OK;
-}
-
 berth_status place_engine_open(cli *c, const char *spec, const berth_graph *g, const berth_system *s,
                                const place_decoder *d, place_engine *x, berth_err *err)
 {

@@ -23,11 +23,6 @@ typedef struct place_engine {
  * That is told. Fails: as readers of files, BERTH_ENOMEM. */
 berth_status place_engine_choose(cli *c, const char *spec, place_engine *x, berth_err *err);
 
-/* Where the engine of s fuses operators, g gets what stays together as colocation groups: kernels, but those
- * whose operators may not go to the same devices, as it cannot make one where such are told. Fails:
- * BERTH_ENOMEM. */
-berth_status place_engine_kernels(cli *c, const berth_system *s, berth_graph *g, berth_err *err);
-
 /* Where the system stands for an engine, g is its problem as it was read (of a language model in both uses:
  * what d searches), and the model (spec) is read once more. To be undone by place_engine_close, also where it
  * fails. Fails: as berth_engine_plan_open. */

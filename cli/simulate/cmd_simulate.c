@@ -2,6 +2,7 @@
 #include "budget.h"
 #include "cli_granularity.h"
 #include "copies_print.h"
+#include "engine_plan.h"
 #include "exporters.h"
 #include "file.h"
 #include "graph_load.h"
@@ -132,6 +133,8 @@ static berth_status simulate(cli *c, const args *a, state *s, berth_err *err)
 			a->placement, s->s.name);
 	BERTH_TRY(cli_granularity_apply(c, &a->granularity, &s->g, err));
 	BERTH_TRY(change_system(c, a, s, err));
+	if (!a->granularity.name)
+		BERTH_TRY(berth_engine_kernels(&s->s, s->placement.op_dev, &s->g, &c->mem, &c->tmp, err));
 	BERTH_TRY(berth_problem_new(&s->g, &s->s, &c->mem, &c->tmp, &s->p, err));
 	BERTH_TRY(cli_budget_bounds(&a->budget, &s->p, &latency, &c->tmp, &s->bounds, err));
 	berth_objective o = berth_objective_of_plan(s->placement.objective, &s->p);

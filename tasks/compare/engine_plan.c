@@ -3,6 +3,84 @@
 
 #include "check.h"
 #include "engine_rules.h"
+#include "granularity.h"
+
+/* ---- what stays together ---- */
+
+/* May a go just where b may, with no rule of being apart? apart [n_colocs]. */
+static bool go_alike(const berth_problem *p, const bool *apart, int32_t a, int32_t b)
+{
+	bool alike = !apart[p->op_coloc[a]] && !apart[p->op_coloc[b]];
+	for (int32_t d = 0; d < p->n_devs; d++)
+		alike = alike && berth_op_legal(p, a, d) == berth_op_legal(p, b, d);
+	return alike;
+}
+
+/* Part the blocks of x where rules tell their operators apart: each joins the first part that goes where it
+ * may go. */
+static berth_status part_blocks(const berth_problem *p, berth_granularity *x, berth_arena *tmp,
+                                berth_err *err)
+{
+	bool *apart;
+	int32_t *first, *next; /* [n_ops] of parts, their first operators: of a block, behind one; -1 ends */
+	BERTH_SCRATCH(tmp);
+	BERTH_TRY_NEW(tmp, p->n_colocs, err, apart);
+	BERTH_TRY_NEW(tmp, p->n_ops, err, first, next);
+	for (int32_t op = 0; op < p->n_ops; op++) {
+		first[op] = next[op] = -1;
+		apart[p->op_coloc[op]] |= p->g->op_sep[op] >= 0;
+	}
+	for (int32_t k = 0; k < p->n_ops; k++) {
+		int32_t op = p->g->topo_op[k], *block = &x->op_block[op], *head = &first[*block], *at = head;
+		while (*at >= 0 && !go_alike(p, apart, *at, op))
+			at = &next[*at];
+		if (*at >= 0) {
+			*block = x->op_block[*at];
+			continue;
+		}
+		*at = op;
+		if (at == head)
+			continue;
+		x->block_name[x->n_blocks] = p->g->op_name[op]; /* it has room for all */
+		*block = x->n_blocks++;
+	}
+	return BERTH_OK;
+}
+
+/* Does op_dev have the groups of g whole? first [n_coloc_names]: scratch of zeros. */
+static bool is_whole(const berth_graph *g, const int32_t *op_dev, int32_t *first)
+{
+	for (int32_t op = 0; op < g->n_ops; op++) {
+		int32_t group = g->op_coloc_name[op];
+		if (group < 0)
+			continue;
+		if (first[group] && op_dev[first[group] - 1] != op_dev[op])
+			return false;
+		first[group] = op + 1;
+	}
+	return true;
+}
+
+berth_status berth_engine_kernels(const berth_system *s, const int32_t *op_dev, berth_graph *g,
+                                  berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	berth_problem p;
+	berth_granularity x;
+	berth_graph fused;
+	int32_t *first;
+	if (!s->engine || !s->engine->fuses)
+		return BERTH_OK;
+	BERTH_TRY(berth_problem_new(g, s, mem, tmp, &p, err));
+	BERTH_TRY(berth_granularity_find(g, BERTH_GRAIN_KERNEL, mem, tmp, &x, err));
+	BERTH_TRY(part_blocks(&p, &x, tmp, err));
+	BERTH_TRY(berth_granularity_apply(g, &x, -1, mem, tmp, &fused, err));
+	fused.op_block = NULL; /* kernels have no order that cuts would count in */
+	fused.n_blocks = 0;
+	BERTH_TRY_NEW(mem, fused.n_coloc_names, err, first);
+	if (!op_dev || is_whole(&fused, op_dev, first))
+		*g = fused;
+	return BERTH_OK;
+}
 
 /* ---- before the search ---- */
 

@@ -20,6 +20,13 @@ typedef struct berth_engine_plan {
 	const char *dropped;    /* why the engine cannot be told what the search found; NULL: it can */
 } berth_engine_plan;
 
+/* Where the engine of s fuses operators, g gets what stays together as colocation groups: kernels, and of
+ * those whose operators may not go to the same devices the parts that may, as it makes no one of what rules
+ * tell apart. op_dev [n_ops]: g stays as it is where this placement parts one; NULL: none does. Fails:
+ * BERTH_ENOMEM. */
+berth_status berth_engine_kernels(const berth_system *s, const int32_t *op_dev, berth_graph *g,
+                                  berth_arena *mem, berth_arena *tmp, berth_err *err);
+
 /* For the engine of x->s. x: a graph, a system, a problem, and its model where the engine's exporter takes
  * files; borrowed. Finds what the engine does by itself, and the best by its own method. tmp is scratch,
  * reset at exit. Fails: BERTH_ENOMEM, and as readers of the model. */

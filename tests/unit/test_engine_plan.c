@@ -6,6 +6,7 @@
 #include "compare.h"
 #include "engine_plan.h"
 #include "engine_rules.h"
+#include "fail_each.h"
 #include "gguf_bytes.h"
 #include "instance.h"
 #include "load.h"
@@ -217,8 +218,115 @@ static void test_one_price(void **state)
 	assert_true(all.placed > 3000 && all.kept > 200 && all.gained > 50);
 }
 
+/* ---- what ONNX Runtime fuses ---- */
+
+enum { N_KERNEL_OPS = 6 };
+
+/* Two convolutions with a norm and an activation behind each, with a rule for each operator; for a CPU and
+ * two GPUs, of which the second may run convolutions alone. */
+static void open_kernels(small_problem *w, const char *const *rule, bool picky)
+{
+	static const char *const type[] = {"Conv", "BatchNormalization", "Relu"};
+	char graph[2000], system[1000], *at = graph, *end = graph + sizeof graph;
+	const berth_engine_rules *rules;
+	berth_err err;
+	memset(w, 0, sizeof *w);
+	at += snprintf(at, sizeof graph,
+	               "{\"format\":\"berth-graph\",\"version\":1,\"name\":\"g\",\"ops\":[");
+	for (int op = 0; op < N_KERNEL_OPS; op++)
+		at += snprintf(at, (size_t)(end - at),
+		               "%s{\"name\":\"%d\",\"type\":\"%s\",\"flops\":1e6%s%s}", op ? "," : "", op,
+		               type[op % 3], rule[op] ? "," : "", rule[op] ? rule[op] : "");
+	at += snprintf(at, (size_t)(end - at), "],\"edges\":[");
+	for (int op = 1; op < N_KERNEL_OPS; op++)
+		at += snprintf(at, (size_t)(end - at), "%s{\"from\":\"%d\",\"to\":\"%d\",\"bytes\":4}",
+		               op > 1 ? "," : "", op - 1, op);
+	snprintf(at, (size_t)(end - at), "]}");
+	snprintf(system, sizeof system,
+	         "{\"format\":\"berth-system\",\"version\":1,\"name\":\"s\",\"devices\":["
+	         "{\"name\":\"cpu\",\"peak_flops\":1e9},{\"name\":\"gpu\",\"peak_flops\":1e10},"
+	         "{\"name\":\"gpu1\",\"peak_flops\":1e10%s}],\"links\":[{\"from\":\"cpu\",\"to\":\"gpu\","
+	         "\"bandwidth\":1e9,\"both_ways\":true},{\"from\":\"cpu\",\"to\":\"gpu1\","
+	         "\"bandwidth\":1e9,\"both_ways\":true}]}",
+	         picky ? ",\"runs\":[\"Conv\"]" : "");
+	read_both(graph, system, &w->mem, &w->tmp, &w->g, &w->s);
+	assert_ok(berth_rules_find("ort", &rules, &err), &err);
+	assert_ok(berth_system_for(rules, &w->s, &err), &err);
+}
+
+/* A letter for each operator, one for all of a group; "-": it is in none. */
+static const char *groups_of(const berth_graph *g, char text[N_KERNEL_OPS + 1])
+{
+	for (int op = 0; op < N_KERNEL_OPS; op++)
+		text[op] = (char)(g->op_coloc_name[op] < 0 ? '-' : 'a' + g->op_coloc_name[op]);
+	text[N_KERNEL_OPS] = '\0';
+	return text;
+}
+
+/* Rules of single operators part a kernel where these may not go to the same devices and nowhere else, and
+ * what is left can be placed; a plan that parts one is of single operators. */
+static void test_kernels(void **state)
+{
+	static const char *const cpu = "\"pin\":\"cpu\"", *const gpu = "\"pin\":\"gpu\"",
+				 *const not_gpu = "\"forbid\":[\"gpu\"]", *const one = "\"colocate\":\"one\"",
+				 *const apart = "\"separate\":\"two\"";
+	static const struct {
+		const char *rule[N_KERNEL_OPS];
+		bool picky;
+		const char *groups;
+		int32_t plan[N_KERNEL_OPS];
+		const char *groups_of_plan;
+	} rows[] = {
+		{{NULL}, false, "aaabbb", {1, 1, 1, 0, 0, 0}, "aaabbb"},
+		{{NULL}, false, "aaabbb", {1, 1, 0, 0, 0, 0}, "------"},
+		{{gpu}, false, "-aabbb", {1, 0, 0, 0, 0, 0}, "-aabbb"},
+		{{NULL, NULL, cpu, gpu}, false, "aa--bb", {0, 0, 0, 1, 1, 1}, "aa--bb"},
+		{{gpu, gpu, gpu}, false, "aaabbb", {1, 1, 1, 0, 0, 0}, "aaabbb"},
+		{{gpu, NULL, cpu}, false, "---aaa", {1, 1, 0, 1, 1, 0}, "------"},
+		{{gpu, cpu, gpu}, false, "a-abbb", {1, 0, 1, 0, 0, 0}, "a-abbb"},
+		{{NULL, not_gpu, not_gpu}, false, "-aabbb", {1, 0, 0, 2, 2, 2}, "-aabbb"},
+		{{NULL}, true, "-aa-bb", {2, 1, 1, 2, 0, 0}, "-aa-bb"},
+		{{gpu, NULL, one, one, NULL, cpu}, false, "-aaaa-", {1, 1, 1, 1, 1, 0}, "-aaaa-"},
+		{{apart, NULL, NULL, apart}, false, "-aa-bb", {1, 0, 0, 0, 1, 1}, "-aa-bb"},
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		small_problem w;
+		berth_err err;
+		char text[N_KERNEL_OPS + 1];
+		open_kernels(&w, rows[i].rule, rows[i].picky);
+		berth_graph g = w.g, of_plan = w.g;
+		assert_ok(berth_engine_kernels(&w.s, NULL, &g, &w.mem, &w.tmp, &err), &err);
+		assert_string_equal(groups_of(&g, text), rows[i].groups);
+		assert_ok(berth_engine_kernels(&w.s, rows[i].plan, &of_plan, &w.mem, &w.tmp, &err), &err);
+		assert_string_equal(groups_of(&of_plan, text), rows[i].groups_of_plan);
+		assert_ok(berth_problem_new(&g, &w.s, &w.mem, &w.tmp, &w.p, &err), &err);
+		assert_ok(berth_problem_feasible(&w.p, &err), &err);
+		small_problem_free(&w);
+	}
+}
+
+static berth_status try_kernels(void *ctx, berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	small_problem *w = ctx;
+	berth_graph g = w->g;
+	return berth_engine_kernels(&w->s, NULL, &g, mem, tmp, err);
+}
+
+static void test_kernels_fail(void **state)
+{
+	static const char *const rule[N_KERNEL_OPS] = {NULL};
+	small_problem w;
+	(void)state;
+	open_kernels(&w, rule, true);
+	assert_fails_each(try_kernels, &w, 1);
+	small_problem_free(&w);
+}
+
 int main(void)
 {
-	static const struct CMUnitTest tests[] = {cmocka_unit_test(test_one_price)};
+	static const struct CMUnitTest tests[] = {cmocka_unit_test(test_one_price),
+	                                          cmocka_unit_test(test_kernels),
+	                                          cmocka_unit_test(test_kernels_fail)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
