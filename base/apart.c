@@ -94,12 +94,15 @@ static _Noreturn void child(pid_t parent, int fd, berth_status (*work)(void *ctx
 		_exit(LEFT_UNHEARD);
 	closefrom(ANSWER_FD + 1);
 	const struct rlimit none = {0, 0};
-	int null = open("/dev/null", O_WRONLY);
+	int null = open("/dev/null", O_RDWR);
 	setrlimit(RLIMIT_CORE, &none);
 	if (null >= 0) {
+		dup2(null, STDIN_FILENO);
 		dup2(null, STDOUT_FILENO);
 		dup2(null, STDERR_FILENO);
 	}
+	signal(SIGTTIN, SIG_IGN); /* the terminal is not its group's: reading it fails */
+	signal(SIGTTOU, SIG_IGN);
 	signal(SIGINT, SIG_DFL);
 	signal(SIGTERM, SIG_DFL);
 	signal(SIGABRT, SIG_DFL);

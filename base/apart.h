@@ -13,12 +13,12 @@ typedef struct berth_apart_block {
 } berth_apart_block;
 
 /* Run work(ctx) in a child with a copy of the caller's memory, and bring back the blocks as it left them.
- * The child prints nothing, leaves no core file, has no file open and ends when this process does. It is
- * killed when the patience is over (NULL: never is). What it started goes with it, as a group of processes of
- * its own, which Ctrl-C does not reach: berth_leftovers_clear does. *answered: false where the child ended
- * before its work did; the blocks are undefined then. Fails: as work does (the blocks are then as they were),
- * BERTH_ENOMEM (berth_apart_no_memory, too), BERTH_EIO (no process, or no way to hear of it, or to have it
- * end with this one). */
+ * The child prints and reads nothing, leaves no core file, has no file open and ends when this process does.
+ * It is killed when the patience is over (NULL: never is). What it started goes with it, as a group of
+ * processes of its own, which Ctrl-C does not reach: berth_leftovers_clear does. *answered: false where the
+ * child ended before its work did; the blocks are undefined then. Fails: as work does (the blocks are then as
+ * they were), BERTH_ENOMEM (berth_apart_no_memory, too), BERTH_EIO (no process, or no way to hear of it, or
+ * to have it end with this one). */
 berth_status berth_apart(const berth_patience *patience, berth_status (*work)(void *ctx, berth_err *err),
                          void *ctx, int n_blocks, const berth_apart_block *blocks, bool *answered,
                          berth_err *err);

@@ -58,8 +58,9 @@ static RESULT_KIND(tuned_kind, "Tuned part", "", TUNED);
 	K(INT, "taught", "", "of them, of imitating teachers", r->taught) \
 	K(BOOL, "resumed", "", "it went on from a checkpoint", r->resumed) \
 	K(TEXT, "stopped", "", \
-	  "why: `budget`; `learned`: all pairs collapsed; `early`: fine-tuning found no better policy any " \
-	  "more; `enough`: more than asked was made before, nothing was trained; `interrupted`", \
+	  "why: `budget`; `learned`: all pairs collapsed; `proven`: what was found is proven best; " \
+	  "`early`: fine-tuning found no better policy any more; `enough`: more than asked was made " \
+	  "before, nothing was trained; `interrupted`", \
 	  train_stopped_by(t)) \
 	IF(!on_page, NUMBER, "wall_s", "s", "", t->wall_s) \
 	IF(!on_page, LIST(rank_kind), "ranks", "", \
@@ -70,13 +71,21 @@ static RESULT_KIND(tuned_kind, "Tuned part", "", TUNED);
 	   train_measured_result(c, &t->measured))
 RESULT_KIND(train_document, "Train", "", TRAIN);
 
+/* Did nothing but proofs end it before its budget? */
+static bool is_rest_spared(const train_run *t)
+{
+	return !t->result.done && !t->interrupted && t->result.evaluations < t->cfg.evaluations;
+}
+
 const char *train_stopped_by(const train_run *t)
 {
 	if (t->result.nothing)
 		return "enough";
 	if (t->interrupted)
 		return "interrupted";
-	return t->result.tuned.over ? "early" : t->result.done ? "learned" : "budget";
+	if (t->result.tuned.over)
+		return "early";
+	return t->result.done ? "learned" : is_rest_spared(t) ? "proven" : "budget";
 }
 
 static const berth_result *tuned_part(cli *c, const train_run *t)
@@ -165,7 +174,7 @@ static void print_spent(const train_run *t)
 	else if (r->done)
 		cli_say("learning ended early, the search took the rest: the policy draws the same again and "
 		        "again\n");
-	else if (!t->interrupted && r->evaluations < t->cfg.evaluations)
+	else if (is_rest_spared(t))
 		cli_say("of %s evaluations the rest was not needed: what was found is proven best\n", asked);
 	cli_say("\n");
 }
