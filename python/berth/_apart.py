@@ -56,6 +56,7 @@ def _child(parent, work, out):
         return
     for stops in (signal.SIGTTIN, signal.SIGTTOU):  # the terminal is not its group's: reading it fails
         signal.signal(stops, signal.SIG_IGN)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     try:
         told = True, work(lambda: os.write(out, b"\n"))
     except BaseException:

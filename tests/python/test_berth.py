@@ -297,7 +297,7 @@ class Own(unittest.TestCase):
         self.assertEqual((row["note"], row["value"]), (None, 2.1))
 
     def test_terminal(self):
-        """Reading it fails, and does not stop a method until its time is over."""
+        """Neither it nor another input is a method's to read, or to wait for."""
         code = ("import berth\ndef method(e):\n    input()\n"
                 "print(berth.compare(berth.load('zoo:alexnet'), berth.machine('system:edge'), [method], "
                 "evaluations=1)[0]['note'])")
@@ -310,7 +310,12 @@ class Own(unittest.TestCase):
                 told += more
         os.close(terminal)
         self.assertEqual(os.waitpid(pid, 0)[1], 0)
-        self.assertIn(b"method failed: ", told)
+        self.assertIn(b"method failed: EOFError", told)
+        silent, held = os.pipe()  # an input that does not end
+        told = subprocess.run([sys.executable, "-c", code], stdin=silent, stdout=subprocess.PIPE, check=True).stdout
+        self.assertIn(b"method failed: EOFError", told)
+        os.close(silent)
+        os.close(held)
 
     def test_answers(self):
         """What stands in the pipe of an answer is not believed, whatever its descriptor."""
