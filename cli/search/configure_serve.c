@@ -128,7 +128,7 @@ static bool has_layouts(const view *v)
 }
 
 /* From the copies on, where there are some; more tries than this gain little (docs/clusters.md). */
-enum { TRIES = 10000, TRIES_WITHIN = 3000 /* of each search under a limit */ };
+enum { TRIES = 10000 };
 /* Layers held singly on the devices that take part at that batch, where it is more than what is there. */
 static berth_status lay_out(cli *c, view *v, const berth_serving *all, const berth_serving *at,
                             const configure_view *m, const double *step_s, berth_err *err)
@@ -136,8 +136,8 @@ static berth_status lay_out(cli *c, view *v, const berth_serving *all, const ber
 	berth_layers start = {0}, found;
 	if (berth_serving_same_devices(v->x, at))
 		BERTH_TRY(berth_serving_layout(v->x, &v->plan, &c->mem, &c->tmp, &start, err));
-	BERTH_TRY(berth_serving_lay(all, m->batch, m->n_batches, at, step_s, &start,
-	                            v->most_s > 0 ? TRIES_WITHIN : TRIES, &c->mem, &c->tmp, &found, err));
+	BERTH_TRY(berth_serving_lay(all, m->batch, m->n_batches, at, step_s, &start, TRIES, &c->mem,
+	                            &c->tmp, &found, err));
 	double bound_per_s = fmax(found.bound_per_s, v->layout.bound_per_s);
 	if (!v->laid || found.per_s > v->layout.per_s) {
 		v->layout = found;

@@ -213,10 +213,10 @@ static double most_gain(const berth_layout_task *x, prices p, double F, double *
 }
 
 /* The largest F that these prices allow, from above; at most high. 0: nothing flows that takes no longer
- * than it may, and a thousand millionth, to which limits are kept, and 1e-12 for rounding. */
+ * than it may. Time has a thousand millionth, to which limits are kept, and 1e-12 for rounding. */
 static double allowed(const berth_layout_task *x, prices p, double high)
 {
-	double low = 0, least = 1 - p.time, most = high;
+	double low = 0, least = 1 - p.time - (p.time > 0 ? 1e-9 * p.time + 1e-12 : 0), most = high;
 	if (most_gain(x, p, high, NULL) >= least)
 		return high;
 	for (int i = 0; i < 48 && high - low > 1e-10 * high; i++) {
@@ -228,7 +228,7 @@ static double allowed(const berth_layout_task *x, prices p, double high)
 	}
 	if (low > 0)
 		return high;
-	return most_gain(x, p, 1e-12 * high, NULL) >= least - 1e-9 * p.time - 1e-12 ? most : 0;
+	return most_gain(x, p, 1e-12 * high, NULL) >= least - 1e-12 ? most : 0;
 }
 
 /* ---- the bound by layers: each has whole nodes ---- */

@@ -129,29 +129,35 @@ berth_status berth_serving_lay(const berth_serving *x, const int64_t *batch, int
                                int32_t tries, berth_arena *mem, berth_arena *tmp, berth_layers *out,
                                berth_err *err)
 {
-	/* Longer than their share ranges may be where others on the way are shorter; at last each keeps it.
-	 */
-	static const double slacks[] = {2, 1.4, 1.15, 1, 1};
+	/* What keeps the limit unasked is taken. Else longer than their share ranges may be where others on
+	 * the way are shorter; at last each keeps it. */
+	static const double slacks[] = {INFINITY, 2, 1.4, 1.15, 1, 1};
 	enum { N = sizeof slacks / sizeof *slacks };
+	bool limited = at->most_ns > 0;
+	double most_s = (double)at->most_ns / 1e9;
 	berth_layout_kind kind[BERTH_MOST_SERVER_KINDS];
 	berth_layers best = {0};
-	for (int i = at->most_ns > 0 ? 0 : N - 1; i < N; i++) {
+	for (int i = 0; i < (limited ? N : 1) && !(i == 1 && best.per_s > 0); i++) {
 		berth_layout_task task = {.n_layers = at->n_blocks,
 		                          .n_kinds = at->n_kinds,
 		                          .kind = kind,
-		                          .aligned = at->most_ns > 0 && i == N - 1,
-		                          .most_s = (double)at->most_ns / 1e9};
+		                          .aligned = limited && i == N - 1,
+		                          .most_s = i > 0 ? most_s : 0};
+		int32_t effort = i > 0 ? (3 * tries + 9) / 10 : tries;
 		berth_layers now, from = *start;
 		from.bound_per_s = best.bound_per_s;
 		BERTH_TRY(make_nodes(x, batch, n, at, step_s, slacks[i], mem, kind, err));
-		BERTH_TRY(berth_layout_search(&task, &from, tries, 1, mem, tmp, &now, err));
-		if (at->most_ns == 0) {
+		BERTH_TRY(berth_layout_search(&task, &from, effort, 1, mem, tmp, &now, err));
+		if (i == 0) {
 			BERTH_TRY(berth_layout_flow(&task, &from, mem, tmp, err));
 			from.bound_per_s = now.bound_per_s;
 			now = from.per_s * BERTH_MORE_THAN_COPIES >= now.per_s ? from : now;
+			task.most_s = most_s;
+			if (limited)
+				BERTH_TRY(berth_layout_bound(&task, tmp, &now.bound_per_s, err));
 		}
 		best.bound_per_s = now.bound_per_s;
-		if (now.per_s > best.per_s && (at->most_ns == 0 || now.time_s <= task.most_s * (1 + 1e-9)))
+		if (now.per_s > best.per_s && (!limited || now.time_s <= most_s * (1 + 1e-9)))
 			best = now;
 	}
 	*out = best;
