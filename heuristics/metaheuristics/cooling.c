@@ -1,7 +1,7 @@
 /* Cooling runs one after the other: the method `anneal`, and the annealing within `berth`, where orders are
  * searched too. Orders are keys (berth_sim_use_keys). Walks over them drift far where they do not matter yet,
  * so short budgets are better spent by the rule alone. With tens of thousands of evaluations they gain what
- * no placement by the rule has. */
+ * no placement by the rule has. Over given orders a walk gains at once where its steps are quick. */
 #include "cooling.h"
 
 #include "coloc.h"
@@ -173,11 +173,12 @@ static berth_status run_both(berth_cooling *c, bool *ended, berth_arena *tmp, be
 {
 	double before = level(c->s), middle, first_temperature = berth_heats_temperature(&c->heats);
 	int64_t n_steps = berth_heats_steps(&c->heats);
+	bool early = c->moves && c->heats.n_steps < ORDERS_FROM;
 	if (c->moves) {
 		consider_incumbent(c);
 		*ended = !berth_anneal_cool(c->by_rule, (berth_keyed){.op_dev = c->rule_dev},
 		                            first_temperature, n_steps);
-		if (*ended || c->heats.n_steps < ORDERS_FROM)
+		if (*ended || (early && !berth_order_walk_quick(c->s)))
 			return BERTH_OK;
 	}
 	middle = level(c->s);
@@ -191,7 +192,7 @@ static berth_status run_both(berth_cooling *c, bool *ended, berth_arena *tmp, be
 		shift(&c->walk_share, (middle - level(c->s)) / n, by_rule);
 		middle = level(c->s);
 	}
-	if (*ended || !c->with_order)
+	if (*ended || !c->with_order || early)
 		return BERTH_OK;
 	double n = floor(c->order_share * (double)n_steps);
 	consider_incumbent(c);

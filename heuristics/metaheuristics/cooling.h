@@ -58,8 +58,9 @@ void berth_cooling_consider(berth_cooling *c, const int32_t *op_dev, berth_score
 int64_t berth_cooling_steps(const berth_cooling *c);
 
 /* The next run by heats, of each kind. The one with orders has about as many steps for each by the rule as
- * order_share says, which follows what the two gained last. It is left out in rounds below 2,000 steps.
- * *ended: the budget is at its end. tmp is scratch. Fails: BERTH_ENOMEM. */
+ * order_share says, which follows what the two gained last. It is left out in rounds below 2,000 steps,
+ * and so is the walk over given orders but where its steps are quick. *ended: the budget
+ * is at its end. tmp is scratch. Fails: BERTH_ENOMEM. */
 berth_status berth_cooling_run(berth_cooling *c, bool *ended, berth_arena *tmp, berth_err *err);
 
 /* Runs until the budget is at its end. */

@@ -37,8 +37,9 @@ static void takes_what_was_planted(void **state)
 			tries((planted_kind)kind, 20 + (int32_t)seed * 10, (int32_t)seed, seed);
 }
 
-/* How far the method ends above the best, summed over some instances. */
-static double above(const char *method, planted_kind kind)
+/* How far the method ends above the best, summed over some instances of n_ops; searches make 5,000
+ * evaluations. */
+static double above_of(const char *method, planted_kind kind, int32_t n_ops)
 {
 	double sum = 0;
 	for (uint64_t seed = 1; seed <= 6; seed++) {
@@ -49,7 +50,8 @@ static double above(const char *method, planted_kind kind)
 		berth_solution x;
 		const berth_method *m;
 		berth_search_cfg cfg = berth_search_cfg_default();
-		assert_ok(planted_make(kind, 300, 5 + (int32_t)seed % 4, seed, &mem, &tmp, &p, &err), &err);
+		cfg.evaluations = 5000;
+		assert_ok(planted_make(kind, n_ops, 5 + (int32_t)seed % 4, seed, &mem, &tmp, &p, &err), &err);
 		assert_ok(berth_bounds_new(&p.problem, &tmp, &bounds, &err), &err);
 		assert_ok(berth_method_find(method, &m, &err), &err);
 		assert_ok(berth_solve(&p.problem, &bounds, m, &cfg, &mem, &tmp, &x, &err), &err);
@@ -58,6 +60,11 @@ static double above(const char *method, planted_kind kind)
 		berth_arena_free(&tmp);
 	}
 	return sum;
+}
+
+static double above(const char *method, planted_kind kind)
+{
+	return above_of(method, kind, 300);
 }
 
 /* Prices tell where loose operators belong, and with a look ahead where whole chains do. */
@@ -79,10 +86,19 @@ static void passes_come_closer(void **state)
 		            above("peft-priced", (planted_kind)kind));
 }
 
+/* Orders are walked over from the first run on, where that is quick: 5.6 % above in the mean,
+ * else 7.6. */
+static void walks_come_close_early(void **state)
+{
+	(void)state;
+	assert_true(above_of("berth", PLANTED_CHAINS, 60) < 6 * 0.065);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(takes_what_was_planted),
 	                                   cmocka_unit_test(prices_come_closer),
-	                                   cmocka_unit_test(passes_come_closer)};
+	                                   cmocka_unit_test(passes_come_closer),
+	                                   cmocka_unit_test(walks_come_close_early)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
