@@ -15,7 +15,7 @@ extern const berth_result_kind simulate_document, simulate_set_document, simulat
 extern const berth_result_kind fidelity_document, profile_document, adapt_document, export_document,
 	split_document, import_document;
 
-extern const berth_result_kind configure_document, serve_document;
+extern const berth_result_kind configure_document, serve_document, pipelines_document;
 extern const berth_result_kind requests_document, pareto_document, train_document, train_seeds_document,
 	train_ended_document;
 

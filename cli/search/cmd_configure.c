@@ -6,7 +6,7 @@
 #include "times.h"
 
 typedef struct args {
-	const char *on, *goal, *out;
+	const char *on, *goal, *out, *pipelines;
 	const char *batch_dim; /* what holds the batch: stands before the first of them */
 	cli_texts batches, steps;
 	cli_texts servers, requests;
@@ -253,8 +253,9 @@ static berth_status run(cli *c, berth_err *err)
 		{"on", 0, CLI_FILE_IN, &a.on, "CLUSTER",
 	         "a system whose devices say which host they are part of"},
 		{"goal", 0, CLI_TEXT, &a.goal, "G",
-	         "what to make small: time, power, peak-power, energy or edp; with --serve throughput, and "
-	         "throughput:latency<=20ms with a limit for a sample\ttime"},
+	         "what to make small: time, power, peak-power, energy or edp; with --pipelines also money, "
+	         "no powers; with --serve throughput, and throughput:latency<=20ms with a limit for a "
+	         "sample\ttime"},
 		{"batches", 0, CLI_LIST, &a.batches, "[DIM=]N,...",
 	         "samples of a step that a copy or, with --serve, a node may have, rising, and the dimension "
 	         "or word that holds them if it is not batch\tthe model as it is, one sample"},
@@ -267,6 +268,9 @@ static berth_status run(cli *c, berth_err *err)
 		{"serve", 0, CLI_LIST, &a.servers, "N|HOST=N,...",
 	         "lay copies of an inference graph over so many servers like each host, for throughput; 1 of "
 	         "each that is not named"},
+		{"pipelines", 0, CLI_TEXT, &a.pipelines, "N",
+	         "train by pipelines of layers over unlike devices, with N samples in a step; --batches are "
+	         "what a group of devices may have of a micro-batch\tcopies that exchange their gradients"},
 		{"requests", 0, CLI_LIST, &a.requests, "[SHARE:]READ+ANSWER,...",
 	         "with --serve: tokens of a language model's prompts and answers, as in "
 	         "0.7:512+128,0.3:4k+256\t"
@@ -277,7 +281,7 @@ static berth_status run(cli *c, berth_err *err)
 	if (c->help)
 		return BERTH_OK;
 	v.cfg = berth_configure_cfg_default();
-	if (!a.servers.n)
+	if (!a.servers.n && !a.pipelines)
 		BERTH_TRY(berth_goal_parse(a.goal ? a.goal : "time", &v.cfg.goal, err));
 	BERTH_TRY(read_batches(c, &a, &v, err));
 	if (a.requests.n) {
@@ -287,6 +291,8 @@ static berth_status run(cli *c, berth_err *err)
 	BERTH_TRY(load(c, &a, &v, err));
 	if (a.servers.n)
 		return configure_serve(c, &v, &a.servers, &a.steps, a.goal, err);
+	if (a.pipelines)
+		return configure_pipelines(c, &v, a.pipelines, a.goal, err);
 	BERTH_TRY(configure(c, &v, err));
 	BERTH_TRY(tell_dropped(c, &v, err));
 	if (a.out && v.r.found)
@@ -307,6 +313,11 @@ static const cli_rule rules[] = {
 	{"serve", "output",
          "configure: -o writes a plan of copies that train: leave it out beside --serve, whose --json tells "
          "the layers of each device"},
+	{"pipelines", "serve",
+         "configure: --serve is for the model itself, --pipelines for its training: give one of them"},
+	{"pipelines", "output",
+         "configure: -o writes copies; leave it out beside --pipelines, whose --json tells stages"},
+	{"pipelines", "steps", "configure: --pipelines goes by simulated times: leave out --steps"},
 	{"requests", "!serve", "configure: --requests is for --serve: give that, too"},
 	{"requests", "steps", "configure: --requests goes by simulated times: leave out --steps"}};
 

@@ -41,3 +41,10 @@ typedef struct configure_requests_args {
  * Fails: as above. */
 berth_status configure_requests(cli *c, const configure_view *v, const configure_requests_args *a,
                                 berth_err *err);
+
+/* ---- --pipelines: a training step over unlike devices ---- */
+
+/* Plan a step of so many samples and tell it; v: the steps' graphs at all batches, and the cluster's system.
+ * Fails: BERTH_EINVAL (a bad number or goal, as berth_train_new), BERTH_EINFEASIBLE, BERTH_EINTERRUPTED. */
+berth_status configure_pipelines(cli *c, const configure_view *v, const char *samples, const char *goal,
+                                 berth_err *err);

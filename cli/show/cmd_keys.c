@@ -30,6 +30,7 @@ const berth_result_kind *const cli_documents[] = {
 	&adapt_document,
 	&configure_document,
 	&serve_document,
+	&pipelines_document,
 	&export_document,
 	&split_document,
 	&certificate_document,

@@ -62,6 +62,7 @@ typedef struct berth_system {
 	bool *dev_contiguous;            /* its operators are one piece: no path leaves it and comes back */
 	int32_t *dev_slots;              /* [1, BERTH_MAX_SLOTS] */
 	double *dev_idle_w, *dev_busy_w; /* both NAN: not given */
+	double *dev_price_h;             /* of an hour, in any currency; 0: not given */
 
 	/* By what the model of times goes. A device without a class or one of the figures is timed by the
 	 * roofline, and so are all where roofline is set. */
@@ -159,7 +160,7 @@ typedef struct berth_system_figure {
 	berth_quantity quantity;
 } berth_system_figure;
 
-enum { BERTH_N_FIGURES = 24 };
+enum { BERTH_N_FIGURES = 25 };
 extern const berth_system_figure berth_system_figures[BERTH_N_FIGURES];
 
 /* The figure of element i, and to set it. */

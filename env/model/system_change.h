@@ -12,9 +12,9 @@
  *   NAME    a device; one link, FROM->TO or FROM:TO; a channel that links share, which means all of them; or
  *           a memory pool, pool.NAME
  *   KEY     a number of the system format. Of devices: peak_flops, mem_bandwidth, op_overhead_s,
- *           memory_bytes, memory_margin, slots, idle_w, busy_w. Of links: latency_s, bandwidth,
- *           joules_per_byte, collective_latency_s, collective_bandwidth. Of memory pools: bandwidth,
- *           bytes
+ *           memory_bytes, memory_margin, slots, idle_w, busy_w, price_h. Of links: latency_s,
+ *           bandwidth, joules_per_byte, collective_latency_s, collective_bandwidth. Of memory pools:
+ *           bandwidth, bytes
  *   VALUE   the new figure, in SI units or with a unit behind it (units.h: 16GB, 80GB/s, 10us, 10TFLOP/s),
  *           or a factor with x behind it; a factor leaves unlimited memory unlimited
  *   tmp     scratch, reset at exit

@@ -254,7 +254,8 @@ static berth_status read_device(void *ctx, const berth_json *at, berth_err *err)
 		"memory_bytes", "op_overhead_s", "slots",      "runs",       "idle_w",
 		"busy_w",       "memory_margin", "contiguous", "host",       "like",
 		"class",        "lanes",         "units",      "cache_bytes", "power_w",
-		"process_nm",   "scale",         "calibrated", "fresh_bandwidth", NULL};
+		"process_nm",   "scale",         "calibrated", "fresh_bandwidth", "price_h",
+		NULL};
 	system_reader *r = ctx;
 	berth_system *s = &r->s;
 	int32_t d = r->n_read++;

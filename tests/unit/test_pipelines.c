@@ -1,0 +1,265 @@
+/* Training by pipelines over unlike devices: a pipeline's passes against formulas and by hand, plans against
+ * all plans of small clusters, memory, and what is told of layers that fit nowhere. */
+#include "fail_each.h"
+#include "pipelines.h"
+#include "rng.h"
+#include "support.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MOST_LAYERS = 4, MOST_KINDS = 2, BATCHES = 2 };
+
+typedef struct instance {
+	berth_train_task x;
+	berth_train_times times[MOST_KINDS][BATCHES * 2];
+	double sum[MOST_KINDS][BATCHES * 2][3][MOST_LAYERS + 1];
+	int64_t batch[BATCHES], bytes[8][MOST_LAYERS + 1], work[BATCHES];
+	const int64_t *kept[BATCHES], *ahead[BATCHES], *back[BATCHES];
+	int32_t barred[MOST_KINDS][MOST_LAYERS + 1];
+} instance;
+
+static double draw_one(berth_rng *rng, int n)
+{
+	return 1 + (double)berth_rng_below(rng, (uint32_t)n);
+}
+
+static void draw(instance *w, uint64_t seed)
+{
+	berth_rng rng = berth_rng_seed(seed, BERTH_STREAM_RANDOM);
+	*w = (instance){.batch = {1, 2}};
+	berth_train_task *x = &w->x;
+	*x = (berth_train_task){.n_batches = BATCHES,
+	                        .batch = w->batch,
+	                        .param_bytes = w->bytes[0],
+	                        .held_bytes = w->bytes[1],
+	                        .kept_bytes = w->kept,
+	                        .forward_bytes = w->ahead,
+	                        .backward_bytes = w->back,
+	                        .work_bytes = w->work};
+	x->n_layers = 2 + (int32_t)berth_rng_below(&rng, MOST_LAYERS - 1);
+	x->n_kinds = 1 + (int32_t)berth_rng_below(&rng, MOST_KINDS);
+	x->samples = 2 + 2 * berth_rng_below(&rng, 4);
+	x->one_wire = berth_rng_below(&rng, 2);
+	x->goal = (berth_train_goal)berth_rng_below(&rng, BERTH_N_TRAIN_GOALS);
+	for (int32_t b = 0; b < BATCHES; b++) {
+		w->kept[b] = w->bytes[2 + b];
+		w->ahead[b] = w->bytes[4 + b];
+		w->back[b] = w->bytes[6 + b];
+		w->work[b] = 1;
+	}
+	for (int32_t l = 0; l < x->n_layers; l++) {
+		int64_t param = (int64_t)draw_one(&rng, 5), kept = (int64_t)draw_one(&rng, 3),
+			border = (int64_t)draw_one(&rng, 4);
+		w->bytes[0][l + 1] = w->bytes[0][l] + param;
+		w->bytes[1][l + 1] = w->bytes[1][l] + 4 * param;
+		for (int32_t b = 0; b < BATCHES; b++) {
+			w->bytes[2 + b][l + 1] = w->bytes[2 + b][l] + kept * w->batch[b];
+			w->bytes[4 + b][l + 1] = w->bytes[6 + b][l + 1] = border * w->batch[b];
+		}
+	}
+	double slow = berth_rng_below(&rng, 2) ? 0.05 : 0.5; /* of messages beside work */
+	for (int32_t k = 0; k < x->n_kinds; k++) {
+		berth_train_kind *d = &x->kind[k];
+		*d = (berth_train_kind){.name = k ? "b" : "a", .times = w->times[k], .barred = w->barred[k]};
+		d->per_host = 1 + (int32_t)berth_rng_below(&rng, 2);
+		d->n_devs = d->per_host * (1 + (int32_t)berth_rng_below(&rng, 2));
+		d->n_widths = d->per_host;
+		d->memory_bytes = berth_rng_below(&rng, 3) ? 20 + (int64_t)berth_rng_below(&rng, 60) : -1;
+		d->idle_w = draw_one(&rng, 3);
+		d->busy_w = d->idle_w + draw_one(&rng, 9);
+		d->price_h = draw_one(&rng, 4) * 3600;
+		d->inside = (berth_train_hop){slow * 0.1, slow * 0.1};
+		for (int32_t o = 0; o < x->n_kinds; o++)
+			x->hop[k][o] = x->hop[o][k] = (berth_train_hop){slow * draw_one(&rng, 3) / 10,
+			                                                slow * draw_one(&rng, 3) / 3};
+		double speed = draw_one(&rng, 4);
+		for (int32_t i = 0; i < BATCHES * d->n_widths; i++) {
+			int32_t b = i / d->n_widths, width = berth_train_width(i % d->n_widths);
+			for (int32_t l = 0; l < x->n_layers; l++) {
+				double s = draw_one(&rng, 3) * (0.3 + (double)w->batch[b]) *
+				           (0.8 + 0.2 * width) / width / speed;
+				w->sum[k][i][0][l + 1] = w->sum[k][i][0][l] + s;
+				w->sum[k][i][1][l + 1] = w->sum[k][i][1][l] + 2 * s;
+				w->sum[k][i][2][l + 1] = w->sum[k][i][2][l] + 0.1 / speed / width;
+			}
+			w->times[k][i] =
+				(berth_train_times){w->sum[k][i][0], w->sum[k][i][1], w->sum[k][i][2]};
+		}
+	}
+}
+
+/* ---- one pipeline ---- */
+
+/* Stages of one layer on one device each: without messages it is the formula of equal and of unlike stages.
+ */
+static void test_formula(void **state)
+{
+	(void)state;
+	instance w;
+	berth_err err;
+	berth_arena tmp = {0};
+	for (int64_t m = 1; m <= 8; m++) {
+		bool fits;
+		draw(&w, 1);
+		w.x.kind[0].n_widths = 1;
+		w.x.kind[0].memory_bytes = -1;
+		w.x.n_layers = 3;
+		memset(w.x.hop, 0, sizeof w.x.hop);
+		for (int32_t l = 0; l <= 3; l++) {
+			w.sum[0][0][0][l] = l == 0 ? 0 : w.sum[0][0][0][l - 1] + l;
+			w.sum[0][0][1][l] = 2 * w.sum[0][0][0][l];
+			w.sum[0][0][2][l] = 0;
+		}
+		berth_train_plan p = {.n_stages = 3, .micro_batch = 1, .n_micro = m};
+		for (int32_t s = 0; s < 3; s++)
+			p.stage[s] =
+				(berth_train_stage){.from = s, .to = s + 1, .n_parts = 1, .part = {{.n = 1}}};
+		assert_ok(berth_train_value(&w.x, &p, &fits, &tmp, &err), &err);
+		assert_true(fits);
+		assert_near(p.step_s, 3 + 6 + 9 + (double)(m - 1) * 9, 1e-9);
+	}
+	berth_arena_free(&tmp);
+}
+
+/* ---- all plans ---- */
+
+typedef struct all {
+	const instance *w;
+	berth_train_plan p, best;
+	int32_t left[MOST_KINDS];
+	berth_arena *tmp;
+} all;
+
+static void try_stages(all *a, int32_t from);
+
+/* Part after part of the stage at hand, of kinds from `kind` on, until the micro-batch is shared out. */
+static void try_parts(all *a, int32_t kind, int64_t samples)
+{
+	const berth_train_task *x = &a->w->x;
+	berth_train_stage *g = &a->p.stage[a->p.n_stages];
+	if (samples == 0) {
+		a->p.n_stages++;
+		try_stages(a, g->to);
+		a->p.n_stages--;
+		return;
+	}
+	for (int32_t k = kind; k < x->n_kinds; k++)
+		for (int32_t w = 0; w < x->kind[k].n_widths; w++)
+			for (int32_t b = 0; b < BATCHES; b++)
+				for (int32_t n = 1; n << w <= a->left[k] && n * x->batch[b] <= samples; n++) {
+					g->part[g->n_parts++] = (berth_train_part){k, w, b, n, 0};
+					a->left[k] -= n << w;
+					try_parts(a, k + 1, samples - n * x->batch[b]);
+					a->left[k] += n << w;
+					g->n_parts--;
+				}
+}
+
+static void try_stages(all *a, int32_t from)
+{
+	const berth_train_task *x = &a->w->x;
+	berth_err err;
+	if (from == x->n_layers) {
+		bool fits;
+		berth_train_plan p = a->p;
+		assert_ok(berth_train_value(x, &p, &fits, a->tmp, &err), &err);
+		if (fits && (a->best.n_stages == 0 || p.value < a->best.value))
+			a->best = p;
+		return;
+	}
+	for (int32_t to = from + 1; to <= x->n_layers; to++) {
+		a->p.stage[a->p.n_stages] = (berth_train_stage){.from = from, .to = to};
+		try_parts(a, 0, a->p.micro_batch);
+	}
+}
+
+static void test_against_all_plans(void **state)
+{
+	(void)state;
+	berth_arena tmp = {0};
+	berth_err err;
+	int32_t n = 0, same = 0, unlike = 0;
+	double worst = 1;
+	for (uint64_t seed = 0; seed < (BERTH_DEBUG ? 50 : 500); seed++) {
+		instance w;
+		draw(&w, seed);
+		all a = {.w = &w, .tmp = &tmp};
+		berth_train_plan found;
+		for (a.p.n_micro = 1; a.p.n_micro <= w.x.samples; a.p.n_micro++) {
+			if (w.x.samples % a.p.n_micro)
+				continue;
+			a.p.micro_batch = w.x.samples / a.p.n_micro;
+			for (int32_t k = 0; k < w.x.n_kinds; k++)
+				a.left[k] = w.x.kind[k].n_devs;
+			try_stages(&a, 0);
+		}
+		assert_ok(berth_train_search(&w.x, NULL, &tmp, &found, &err), &err);
+		assert_int_equal(found.n_stages > 0, a.best.n_stages > 0);
+		if (found.n_stages == 0)
+			continue;
+		assert_true(found.bound_s <= a.best.step_s * (1 + 1e-9) || w.x.goal != BERTH_TRAIN_TIME);
+		assert_true(found.bound_s <= found.step_s);
+		assert_true(found.value >= a.best.value * (1 - 1e-9));
+		worst = fmin(worst, a.best.value / found.value);
+		same += found.value <= a.best.value * (1 + 1e-9);
+		for (int32_t s = 0; s < found.n_stages; s++)
+			unlike += found.stage[s].n_parts > 1;
+		n++;
+	}
+	print_message("%d of %d the best, worst %.4f, %d stages of two kinds\n", same, n, worst, unlike);
+	assert_true(worst >= 0.98);
+	assert_true(n > (BERTH_DEBUG ? 40 : 400) && unlike > 0);
+	berth_arena_free(&tmp);
+}
+
+/* ---- what fails ---- */
+
+static void test_lacks(void **state)
+{
+	(void)state;
+	instance w;
+	int64_t need;
+	int32_t kind, width;
+	draw(&w, 4);
+	for (int32_t k = 0; k < w.x.n_kinds; k++)
+		w.x.kind[k].memory_bytes = 1000;
+	w.bytes[1][1] = 4999;
+	w.bytes[2][1] = 0;
+	int32_t widest = w.x.kind[0].n_widths;
+	if (w.x.n_kinds > 1 && w.x.kind[1].n_widths > widest)
+		widest = w.x.kind[1].n_widths;
+	int64_t each = 5000 >> (widest - 1);
+	assert_int_equal(berth_train_lacks(&w.x, 0, 1, &need, &kind, &width), each - 1000);
+	assert_int_equal(need, each);
+	assert_int_equal(width, 1 << (widest - 1));
+	for (int32_t k = 0; k < w.x.n_kinds; k++)
+		w.barred[k][1] = 1;
+	assert_true(berth_train_lacks(&w.x, 0, 1, &need, &kind, &width) == INT64_MAX);
+}
+
+static berth_status work(void *ctx, berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	(void)mem;
+	berth_train_plan p;
+	return berth_train_search(&((instance *)ctx)->x, NULL, tmp, &p, err);
+}
+
+static void test_each_allocation_may_fail(void **state)
+{
+	(void)state;
+	instance w;
+	draw(&w, 3);
+	assert_fails_each(work, &w, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_formula),
+		cmocka_unit_test(test_against_all_plans),
+		cmocka_unit_test(test_lacks),
+		cmocka_unit_test(test_each_allocation_may_fail),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
