@@ -1,5 +1,5 @@
-/* The table of engines, and how llama.cpp and accelerate run operators otherwise than their devices would.
- * What a file's format is run by, and a system that is valued for an engine, are found here. */
+/* The table of engines, and how ONNX Runtime, llama.cpp and accelerate run operators otherwise than devices
+ * do. What a file's format is run by, and a system that is valued for an engine, are found here. */
 #include "engine_rules.h"
 
 #include "constraints.h"

@@ -17,7 +17,7 @@ struct berth_engine_rules {
 	bool eager;                   /* on a CPU it takes longer for an operator by itself (op_times.c) */
 	bool by_rows; /* on a CPU it multiplies row by row, with whole numbers where weights are such */
 	const char *grain;            /* parts of the graph that it keeps whole: "layer"; NULL: operators */
-	bool fuses;                   /* plans for it cut no kernels (BERTH_GRAIN_KERNEL) */
+	bool fuses;                   /* plans for it cut no kernels (BERTH_GRAIN_KERNEL; fused_times.h) */
 	bool by_itself;               /* plans of its files are for it unless another one is named */
 	bool reads;          /* what it does by itself is told of the file, not of the graph alone */
 	const char *unknown; /* why that may not be known; a sentence without an end */

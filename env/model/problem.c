@@ -4,6 +4,7 @@
 #include "collective.h"
 #include "constraints.h"
 #include "engine_rules.h"
+#include "fused_times.h"
 #include "op_times.h"
 
 /* Of all operators, transfers and loads of pools together: no sum of a simulation can overflow. */
@@ -329,6 +330,8 @@ static berth_status compile(berth_problem *p, berth_arena *mem, berth_arena *tmp
 	BERTH_TRY_NEW(mem, p->n_ops, err, p->op_mean_ns);
 	if (p->s->engine && p->s->engine->times)
 		BERTH_TRY(p->s->engine->times(p, mem, err));
+	if (p->s->engine && p->s->engine->fuses)
+		BERTH_TRY(berth_fused_times(p, err));
 	for (int32_t op = 0; op < p->n_ops; op++) {
 		int64_t count = 0, most = 0;
 		for (int32_t dev = 0; dev < p->n_devs; dev++) {

@@ -8,7 +8,7 @@
  * acyclic. */
 #pragma once
 
-#include "graph.h"
+#include "granularity.h"
 
 struct group_work;
 
@@ -82,3 +82,7 @@ berth_status berth_fusion_kernels(const berth_graph *g, int32_t *op_exit, berth_
  * Fails: BERTH_ENOMEM; BERTH_EFORMAT (sums beyond the limits of a graph). O(ops + edges). */
 berth_status berth_graph_fuse(const berth_graph *g, berth_arena *mem, berth_arena *tmp, berth_graph *out,
                               berth_err *err);
+/* g with each block of kernels (BERTH_GRAIN_KERNEL) as one operator, whatever pins say; op_new out [n_ops]:
+ * the operator that it is of. Fails: as that does. */
+berth_status berth_graph_fuse_kernels(const berth_graph *g, const berth_granularity *kernels, int32_t *op_new,
+                                      berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_err *err);

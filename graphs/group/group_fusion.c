@@ -338,6 +338,28 @@ static berth_status add_params(fusing *f)
 	return BERTH_OK;
 }
 
+/* Kernels as they stand in f->op_exit. */
+static berth_status fuse(fusing *f, berth_arena *mem, berth_graph *out)
+{
+	name_kernels(f);
+	for (int32_t op = 0; op < f->g->n_ops; op++) {
+		if (f->op_exit[op] != op)
+			continue;
+		berth_op_spec named = berth_graph_op_spec(f->g, f->op_named[op]), *s = &f->spec[op];
+		*s = named;
+		s->flops = s->macs = 0;
+		s->read_bytes = s->write_bytes = s->param_bytes = s->state_bytes = s->output_bytes = 0;
+		s->workspace_bytes = 0;
+	}
+	for (int32_t op = 0; op < f->g->n_ops; op++)
+		add_member(f, op);
+	BERTH_TRY(berth_builder_new(f->tmp, f->g->name, &f->b, f->err));
+	BERTH_TRY(add_kernels(f));
+	BERTH_TRY(add_edges(f));
+	BERTH_TRY(add_params(f));
+	return berth_builder_finish(f->b, mem, out, f->err);
+}
+
 berth_status berth_graph_fuse(const berth_graph *g, berth_arena *mem, berth_arena *tmp, berth_graph *out,
                               berth_err *err)
 {
@@ -346,21 +368,23 @@ berth_status berth_graph_fuse(const berth_graph *g, berth_arena *mem, berth_aren
 	BERTH_TRY_NEW(tmp, g->n_ops, err, f.op_exit, f.op_named, f.op_new, f.spec);
 	BERTH_TRY(berth_fusion_kernels(g, f.op_exit, tmp, err));
 	split_kernels(&f);
-	name_kernels(&f);
-	for (int32_t op = 0; op < f.g->n_ops; op++) {
-		if (f.op_exit[op] != op)
-			continue;
-		berth_op_spec named = berth_graph_op_spec(f.g, f.op_named[op]), *s = &f.spec[op];
-		*s = named;
-		s->flops = s->macs = 0;
-		s->read_bytes = s->write_bytes = s->param_bytes = s->state_bytes = s->output_bytes = 0;
-		s->workspace_bytes = 0;
-	}
-	for (int32_t op = 0; op < f.g->n_ops; op++)
-		add_member(&f, op);
-	BERTH_TRY(berth_builder_new(tmp, g->name, &f.b, err));
-	BERTH_TRY(add_kernels(&f));
-	BERTH_TRY(add_edges(&f));
-	BERTH_TRY(add_params(&f));
-	return berth_builder_finish(f.b, mem, out, err);
+	return fuse(&f, mem, out);
+}
+
+berth_status berth_graph_fuse_kernels(const berth_graph *g, const berth_granularity *kernels, int32_t *op_new,
+                                      berth_arena *mem, berth_arena *tmp, berth_graph *out, berth_err *err)
+{
+	fusing f = {.g = g, .op_new = op_new, .tmp = tmp, .err = err};
+	int32_t *exit; /* [n_blocks] */
+	BERTH_SCRATCH(tmp);
+	BERTH_TRY_NEW(tmp, g->n_ops, err, f.op_exit, f.op_named, f.spec);
+	BERTH_TRY_NEW(tmp, kernels->n_blocks, err, exit);
+	for (int32_t i = 0; i < g->n_ops; i++)
+		exit[kernels->op_block[g->topo_op[i]]] = g->topo_op[i];
+	for (int32_t op = 0; op < g->n_ops; op++)
+		f.op_exit[op] = exit[kernels->op_block[op]];
+	BERTH_TRY(fuse(&f, mem, out));
+	for (int32_t op = 0; op < g->n_ops; op++)
+		op_new[op] = op_new[f.op_exit[op]];
+	return BERTH_OK;
 }

@@ -89,12 +89,13 @@ static void open_world(small_problem *w, const char *engine, uint64_t seed, file
 	assert_ok(berth_problem_new(&w->g, &w->s, &w->mem, &w->tmp, &w->p, &err), &err);
 }
 
-static double value_of(small_problem *w, const int32_t *op_dev, const berth_objective *o, bool *feasible)
+static double value_of(small_problem *w, const berth_problem *p, const int32_t *op_dev,
+                       const berth_objective *o, bool *feasible)
 {
 	berth_timeline t;
 	berth_verdict v;
 	berth_err err;
-	assert_ok(berth_judge(&w->p, op_dev, NULL, o, &w->mem, &t, &v, &err), &err);
+	assert_ok(berth_judge(p, op_dev, NULL, o, &w->mem, &t, &v, &err), &err);
 	*feasible = v.feasible;
 	return v.value;
 }
@@ -113,8 +114,8 @@ static double compared_value(small_problem *w, const berth_bounds *bounds, const
 	return row.value;
 }
 
-/* The least value of all feasible placements; INFINITY: there is none; NAN: they are too many. */
-static double least_value(small_problem *w, const berth_objective *o)
+/* The least value of all placements that p has feasible; INFINITY: there is none; NAN: they are too many. */
+static double least_value(small_problem *w, const berth_problem *p, const berth_objective *o)
 {
 	if (w->p.n_ops > MOST_OPS)
 		return NAN;
@@ -126,16 +127,16 @@ static double least_value(small_problem *w, const berth_objective *o)
 		bool legal = true, feasible;
 		for (int32_t op = 0, rest = code; op < w->p.n_ops; op++, rest /= w->p.n_devs) {
 			op_dev[op] = rest % w->p.n_devs;
-			legal = legal && berth_op_legal(&w->p, op, op_dev[op]);
+			legal = legal && berth_op_legal(p, op, op_dev[op]);
 		}
-		double value = legal ? value_of(w, op_dev, o, &feasible) : INFINITY;
+		double value = legal ? value_of(w, p, op_dev, o, &feasible) : INFINITY;
 		least = legal && feasible ? fmin(least, value) : least;
 	}
 	return least;
 }
 
 typedef struct counts {
-	int placed, kept, gained;
+	int placed, kept, gained, fused;
 } counts;
 
 static void check(small_problem *w, const file *f, counts *n)
@@ -152,14 +153,18 @@ static void check(small_problem *w, const file *f, counts *n)
 	berth_solution r;
 	berth_search_cfg cfg = berth_search_cfg_default();
 	berth_export_gain gain;
+	berth_graph g = w->g; /* with what the engine fuses as one */
+	berth_problem p;
 	berth_err err;
 	bool feasible, usual_feasible = false;
 	cfg.evaluations = 50;
-	assert_ok(berth_bounds_new(&w->p, &w->tmp, &bounds, &err), &err);
+	assert_ok(berth_engine_kernels(&w->s, NULL, &g, &w->mem, &w->tmp, &err), &err);
+	assert_ok(berth_problem_new(&g, &w->s, &w->mem, &w->tmp, &p, &err), &err);
+	assert_ok(berth_bounds_new(&p, &w->tmp, &bounds, &err), &err);
 	assert_ok(berth_method_find("berth", &method, &err), &err);
 	assert_ok(berth_engine_plan_open(&source, &w->mem, &w->tmp, &plan, &err), &err);
 	cfg.start_dev = berth_engine_plan_start(&plan);
-	berth_status st = berth_solve(&w->p, &bounds, method, &cfg, &w->mem, &w->tmp, &r, &err);
+	berth_status st = berth_solve(&p, &bounds, method, &cfg, &w->mem, &w->tmp, &r, &err);
 	if (st == BERTH_ELIMIT || !r.feasible)
 		return;
 	assert_ok(st, &err);
@@ -167,8 +172,10 @@ static void check(small_problem *w, const file *f, counts *n)
 	assert_ok(berth_engine_plan_take(&plan, &o, &r, &w->mem, &w->tmp, &err), &err);
 	n->placed++;
 
+	n->fused += p.n_colocs < w->p.n_colocs;
+
 	/* one price: of the answer, of the simulator, of a comparison, of the sum, of the export */
-	assert_true(r.value == value_of(w, r.op_dev, &o, &feasible) && feasible);
+	assert_true(r.value == value_of(w, &w->p, r.op_dev, &o, &feasible) && feasible);
 	assert_true(r.value == compared_value(w, &bounds, r.op_dev));
 	if (w->s.engine->cost->sums_times && !w->s.engine->times)
 		assert_near(r.value, berth_export_serial(&w->p, r.op_dev), 1e-15);
@@ -178,8 +185,8 @@ static void check(small_problem *w, const file *f, counts *n)
 	assert_true(!gain.known || gain.plan == r.value);
 
 	/* never worse than the default, and never below what is possible */
-	double least = least_value(w, &o);
-	double usual = plan.usual ? value_of(w, plan.usual, &o, &usual_feasible) : INFINITY;
+	double least = least_value(w, &p, &o);
+	double usual = plan.usual ? value_of(w, &w->p, plan.usual, &o, &usual_feasible) : INFINITY;
 	if (usual_feasible)
 		assert_true(r.value <= usual && plan.found <= usual);
 	if (!isnan(least)) {
@@ -213,8 +220,10 @@ static void test_one_price(void **state)
 		print_message("%s: %d placed, %d keep the default, %d gain on it\n", engines[i], n[i].placed,
 		              n[i].kept, n[i].gained);
 		assert_true(n[i].placed > 250);
-		all = (counts){all.placed + n[i].placed, all.kept + n[i].kept, all.gained + n[i].gained};
+		all = (counts){all.placed + n[i].placed, all.kept + n[i].kept, all.gained + n[i].gained,
+		               all.fused + n[i].fused};
 	}
+	assert_true(n[0].fused > 20 && all.fused == n[0].fused);
 	assert_true(all.placed > 3000 && all.kept > 200 && all.gained > 50);
 }
 
@@ -222,9 +231,13 @@ static void test_one_price(void **state)
 
 enum { N_KERNEL_OPS = 6 };
 
-/* Two convolutions with a norm and an activation behind each, with a rule for each operator; for a CPU and
- * two GPUs, of which the second may run convolutions alone. */
-static void open_kernels(small_problem *w, const char *const *rule, bool picky)
+#define FEW "\"peak_flops\":1e10"
+#define T4 "\"like\":\"nvidia-t4\""
+
+/* n_ops operators, of convolutions with a norm and an activation behind each: of flops FLOP, with a rule
+ * each; they read, write and hand on 4 MB. For a CPU and two GPUs with these figures. */
+static void open_kernels(small_problem *w, int n_ops, int flops, const char *const *rule, const char *gpu,
+                         const char *gpu1)
 {
 	static const char *const type[] = {"Conv", "BatchNormalization", "Relu"};
 	char graph[2000], system[1000], *at = graph, *end = graph + sizeof graph;
@@ -233,25 +246,28 @@ static void open_kernels(small_problem *w, const char *const *rule, bool picky)
 	memset(w, 0, sizeof *w);
 	at += snprintf(at, sizeof graph,
 	               "{\"format\":\"berth-graph\",\"version\":1,\"name\":\"g\",\"ops\":[");
-	for (int op = 0; op < N_KERNEL_OPS; op++)
+	for (int op = 0; op < n_ops; op++)
 		at += snprintf(at, (size_t)(end - at),
-		               "%s{\"name\":\"%d\",\"type\":\"%s\",\"flops\":1e6%s%s}", op ? "," : "", op,
-		               type[op % 3], rule[op] ? "," : "", rule[op] ? rule[op] : "");
+		               "%s{\"name\":\"%d\",\"type\":\"%s\",\"flops\":%d,\"read_bytes\":4000000,"
+		               "\"write_bytes\":4000000%s%s}",
+		               op ? "," : "", op, type[op % 3], flops, rule[op] ? "," : "",
+		               rule[op] ? rule[op] : "");
 	at += snprintf(at, (size_t)(end - at), "],\"edges\":[");
-	for (int op = 1; op < N_KERNEL_OPS; op++)
-		at += snprintf(at, (size_t)(end - at), "%s{\"from\":\"%d\",\"to\":\"%d\",\"bytes\":4}",
+	for (int op = 1; op < n_ops; op++)
+		at += snprintf(at, (size_t)(end - at), "%s{\"from\":\"%d\",\"to\":\"%d\",\"bytes\":4000000}",
 		               op > 1 ? "," : "", op - 1, op);
 	snprintf(at, (size_t)(end - at), "]}");
 	snprintf(system, sizeof system,
 	         "{\"format\":\"berth-system\",\"version\":1,\"name\":\"s\",\"devices\":["
-	         "{\"name\":\"cpu\",\"peak_flops\":1e9},{\"name\":\"gpu\",\"peak_flops\":1e10},"
-	         "{\"name\":\"gpu1\",\"peak_flops\":1e10%s}],\"links\":[{\"from\":\"cpu\",\"to\":\"gpu\","
-	         "\"bandwidth\":1e9,\"both_ways\":true},{\"from\":\"cpu\",\"to\":\"gpu1\","
-	         "\"bandwidth\":1e9,\"both_ways\":true}]}",
-	         picky ? ",\"runs\":[\"Conv\"]" : "");
+	         "{\"name\":\"cpu\",\"like\":\"intel-xeon-gold-6148\"},{\"name\":\"gpu\",%s},"
+	         "{\"name\":\"gpu1\",%s}],\"links\":[{\"from\":\"cpu\",\"to\":\"gpu\","
+	         "\"bandwidth\":1e10,\"both_ways\":true},{\"from\":\"cpu\",\"to\":\"gpu1\","
+	         "\"bandwidth\":1e10,\"both_ways\":true}]}",
+	         gpu, gpu1);
 	read_both(graph, system, &w->mem, &w->tmp, &w->g, &w->s);
 	assert_ok(berth_rules_find("ort", &rules, &err), &err);
 	assert_ok(berth_system_for(rules, &w->s, &err), &err);
+	assert_ok(berth_problem_new(&w->g, &w->s, &w->mem, &w->tmp, &w->p, &err), &err);
 }
 
 /* A letter for each operator, one for all of a group; "-": it is in none. */
@@ -294,7 +310,8 @@ static void test_kernels(void **state)
 		small_problem w;
 		berth_err err;
 		char text[N_KERNEL_OPS + 1];
-		open_kernels(&w, rows[i].rule, rows[i].picky);
+		open_kernels(&w, N_KERNEL_OPS, 1000000, rows[i].rule, FEW,
+		             rows[i].picky ? FEW ",\"runs\":[\"Conv\"]" : FEW);
 		berth_graph g = w.g, of_plan = w.g;
 		assert_ok(berth_engine_kernels(&w.s, NULL, &g, &w.mem, &w.tmp, &err), &err);
 		assert_string_equal(groups_of(&g, text), rows[i].groups);
@@ -318,15 +335,93 @@ static void test_kernels_fail(void **state)
 	static const char *const rule[N_KERNEL_OPS] = {NULL};
 	small_problem w;
 	(void)state;
-	open_kernels(&w, rule, true);
+	open_kernels(&w, N_KERNEL_OPS, 1000000, rule, FEW, FEW);
 	assert_fails_each(try_kernels, &w, 1);
 	small_problem_free(&w);
 }
 
+/* Nanoseconds of n operators from op on, one after the other. */
+static int64_t sum_of(const berth_problem *p, int32_t op, int32_t n, int32_t dev)
+{
+	int64_t sum = 0;
+	for (int32_t end = op + n; op < end; op++)
+		sum += berth_op_time(p, op, dev);
+	return sum;
+}
+
+/* On a GPU whose times are predicted a kernel takes what an operator takes that does its work, reads what
+ * comes in and writes what goes out; pins say nothing. On a CPU, on a timed GPU and where a member was
+ * measured it takes the sum of its operators. */
+static void test_kernel_times(void **state)
+{
+	static const char *const none[N_KERNEL_OPS] = {NULL},
+				 *const pinned[N_KERNEL_OPS] = {"\"pin\":\"cpu\""},
+				 *const timed[N_KERNEL_OPS] = {NULL, "\"time_s\":{\"gpu\":0.001}"};
+	const struct {
+		const char *const *rule;
+		const char *gpu;
+		bool fused[2]; /* each kernel */
+	} rows[] = {{none, T4, {true, true}},
+	            {pinned, T4, {true, true}},
+	            {timed, T4, {false, true}},
+	            {none, T4 ",\"scale\":{\"*\":1.5}", {false, false}},
+	            {none, FEW, {false, false}}};
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		for (int flops = 1000; flops < 30000000; flops *= 31) {
+			small_problem w, one; /* of two operators: what has no neighbour takes longer */
+			berth_problem plain, of_one;
+			berth_err err;
+			open_kernels(&w, N_KERNEL_OPS, flops, rows[i].rule, rows[i].gpu, FEW);
+			open_kernels(&one, 2, 3 * flops, none, rows[i].gpu, FEW);
+			berth_system s = w.s;
+			s.engine = NULL;
+			assert_ok(berth_problem_new(&w.g, &s, &w.mem, &w.tmp, &plain, &err), &err);
+			assert_ok(berth_problem_new(&one.g, &s, &w.mem, &w.tmp, &of_one, &err), &err);
+			for (int32_t k = 0; k < 2; k++) {
+				int64_t apart = sum_of(&plain, 3 * k, 3, 1), now = sum_of(&w.p, 3 * k, 3, 1),
+					as_one = berth_op_time(&of_one, 0, 1);
+				assert_true(rows[i].fused[k] ? now < apart && llabs(now - as_one) <= 2
+				                             : now == apart);
+				for (int32_t dev = 0; dev < 3; dev += 2)
+					assert_int_equal(sum_of(&w.p, 3 * k, 3, dev),
+					                 sum_of(&plain, 3 * k, 3, dev));
+			}
+			small_problem_free(&w);
+			small_problem_free(&one);
+		}
+}
+
+static berth_status try_times(void *ctx, berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	const small_problem *w = ctx;
+	berth_problem p;
+	return berth_problem_new(&w->g, &w->s, mem, tmp, &p, err);
+}
+
+/* Plans of kernels that have times of their own have one price, too, and are never below brute force. */
+static void test_kernel_price(void **state)
+{
+	static const char *const none[N_KERNEL_OPS] = {NULL};
+	counts n = {0};
+	(void)state;
+	for (int flops = 1000; flops < 30000000; flops *= 31) {
+		const file f = {.bytes = {0}};
+		small_problem w;
+		open_kernels(&w, N_KERNEL_OPS, flops, none, T4, T4 ",\"memory_bytes\":9000000");
+		check(&w, &f, &n);
+		if (flops == 1000)
+			assert_fails_each(try_times, &w, 1);
+		small_problem_free(&w);
+	}
+	assert_true(n.placed == 4 && n.fused == 4);
+}
+
 int main(void)
 {
-	static const struct CMUnitTest tests[] = {cmocka_unit_test(test_one_price),
-	                                          cmocka_unit_test(test_kernels),
-	                                          cmocka_unit_test(test_kernels_fail)};
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_one_price), cmocka_unit_test(test_kernel_times),
+		cmocka_unit_test(test_kernel_price), cmocka_unit_test(test_kernels),
+		cmocka_unit_test(test_kernels_fail)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
