@@ -101,7 +101,9 @@ static berth_status add_config(ort_lib *lib, void *options, const char *key, con
 static berth_status set_options(ort_lib *lib, void *options, const ort_session_cfg *cfg, berth_err *err)
 {
 	BERTH_TRY(ORT(lib, "threads", err, SET_INTRA_OP_THREADS, (void *, int), options, cfg->threads));
-	BERTH_TRY(ORT(lib, "threads", err, SET_INTER_OP_THREADS, (void *, int), options, 1));
+	BERTH_TRY(ORT(lib, "threads", err, SET_INTER_OP_THREADS, (void *, int), options,
+	              cfg->at_once ? cfg->at_once : 1));
+	BERTH_TRY(ORT(lib, "the mode", err, SET_EXECUTION_MODE, (void *, int), options, cfg->at_once > 0));
 	BERTH_TRY(ORT(lib, "optimisation", err, SET_OPTIMIZATION_LEVEL, (void *, int), options, cfg->level));
 	if (cfg->optimised)
 		BERTH_TRY(ORT(lib, "the optimised model", err, SET_OPTIMIZED_PATH, (void *, const char *),

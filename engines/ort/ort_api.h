@@ -32,6 +32,7 @@ const void *ort_cpu_memory(const ort_lib *lib);
 
 typedef struct ort_session_cfg {
 	int threads;               /* 0: the library's own choice */
+	int at_once;               /* operators, in the parallel mode; 0: the sequential one */
 	int level;
 	/* Beginning of the path of a file: each run leaves the times of its kernels there. They are written
 	 * when the session is freed, or by ort_session_end_profile. NULL: none. */
