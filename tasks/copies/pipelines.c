@@ -29,13 +29,17 @@ static berth_train_hop slower(berth_train_hop a, berth_train_hop b)
  * Between hosts all of it goes over one wire. */
 static double sum_s(const berth_train_task *x, const berth_train_stage *g, double bytes)
 {
-	const berth_train_part *a = g->part, *b = &g->part[g->n_parts - 1];
+	const berth_train_part *a = g->part;
 	const berth_train_kind *k = &x->kind[a->kind];
-	int32_t n = a->n + (g->n_parts > 1 ? b->n : 0), all = a->n << a->width;
+	berth_train_hop way = {0};
+	int32_t n = 0, all = a->n << a->width;
+	for (const berth_train_part *p = a; p < a + g->n_parts; p++) {
+		n += p->n;
+		for (const berth_train_part *q = a; q <= p; q++)
+			way = slower(way, x->hop[p->kind][q->kind]);
+	}
 	if (n < 2)
 		return 0;
-	berth_train_hop way = slower(x->hop[a->kind][a->kind], x->hop[b->kind][b->kind]);
-	way = slower(way, x->hop[a->kind][b->kind]);
 	if (g->n_parts == 1 && all <= berth_train_width(k->n_widths - 1) && (all & (all - 1)) == 0) {
 		way = k->inside;
 		bytes /= berth_train_width(a->width);

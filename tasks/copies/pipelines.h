@@ -14,6 +14,7 @@
 enum {
 	BERTH_MOST_TRAIN_KINDS = 6,
 	BERTH_MOST_TRAIN_WIDTHS = 5,
+	BERTH_MOST_TRAIN_PARTS = 3,
 	BERTH_MOST_TRAIN_BATCHES = 64,
 	BERTH_MOST_TRAIN_STAGES = 32,
 	BERTH_MOST_MICRO_BATCHES = 4096,
@@ -79,10 +80,10 @@ typedef struct berth_train_part {
 } berth_train_part;
 
 typedef struct berth_train_stage {
-	int32_t from, to, n_parts; /* layers from .. to-1 */
-	berth_train_part part[2];
-	double forward_s, backward_s; /* of a micro-batch, by the slowest replica */
-	double sync_s;                /* after the last one: gradients summed, weights updated */
+	int32_t from, to, n_parts;                     /* layers from .. to-1 */
+	berth_train_part part[BERTH_MOST_TRAIN_PARTS]; /* the search has one or two */
+	double forward_s, backward_s;                  /* of a micro-batch, by the slowest replica */
+	double sync_s; /* after the last one: gradients summed, weights updated */
 } berth_train_stage;
 
 typedef struct berth_train_plan {
