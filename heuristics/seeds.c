@@ -12,7 +12,10 @@ const berth_method *const berth_heuristics[] = {BERTH_HEURISTICS(ENTRY)};
 const int32_t berth_n_heuristics = (int32_t)(sizeof berth_heuristics / sizeof *berth_heuristics);
 
 #define SHARE 0.1           /* of the time */
-#define FAR_NS (BERTH_SURE_NS / 2) /* of far seeds; so little is never cut for want of time */
+/* In so short a time annealing gains more than dear seeds do, which it would have no time to go on from. */
+#define SHORT_S 0.2
+#define SHORT_NS (BERTH_SURE_NS / 4) /* of dear seeds, then */
+#define FAR_NS (BERTH_SURE_NS / 2) /* of far seeds at most */
 #define LIST_NS 60.0        /* of a list schedule, for each operator, edge and device */
 #define TABLE_ENTRY_NS 2.0  /* of PEFT's table, for each edge and pair of devices */
 #define PBQP_ENTRY_NS 100.0 /* of a round, for each entry of the matrices of edges and rivals */
@@ -82,6 +85,13 @@ static double split_ns(const berth_problem *p)
 static const berth_seed far_seeds[] = {
 	{&berth_method_scotch, scotch_ns}, {&berth_method_metis, metis_ns}, {&berth_method_split, split_ns}};
 
+/* What the dear ones, PBQP's and the far seeds, may work at once, however little time there is. */
+static double dear_ns(const berth_search *s)
+{
+	bool little = berth_search_timed(s) && fmax(s->cfg.time_s, s->cfg.cpu_s) < SHORT_S;
+	return little ? SHORT_NS : BERTH_SURE_NS;
+}
+
 void berth_seeds_begin(berth_search *s)
 {
 	double most_ns = SHARE * 1e9 * fmax(s->cfg.time_s, s->cfg.cpu_s);
@@ -122,6 +132,8 @@ bool berth_seeds_may_run(berth_search *s, int32_t i)
 		return false;
 	if (i == 0)
 		s->worked_ns += berth_seeds[0].work_ns(s->p);
+	if (berth_seeds[i].work_ns == berth_seed_pbqp_ns && dear_ns(s) < BERTH_SURE_NS)
+		s->may_work_ns = fmin(s->may_work_ns, dear_ns(s));
 	if (i == 0 || berth_seeds_left(s, berth_seeds[i].work_ns(s->p)))
 		return true;
 	leave_out(s, berth_seeds[i].method->name);
@@ -204,7 +216,7 @@ static berth_status run_all_far(berth_search *s, const berth_seed *seed, int32_t
 	bool cut = s->cut;
 	berth_status st = BERTH_OK;
 	s->worked_ns = 0;
-	s->may_work_ns = FAR_NS;
+	s->may_work_ns = fmin(FAR_NS, dear_ns(s));
 	for (int32_t i = 0; i < n && st == BERTH_OK && !berth_seeds_needless(s); i++) {
 		BERTH_SCRATCH(tmp);
 		if (berth_search_afford(s, seed[i].work_ns(s->p)))

@@ -18,12 +18,13 @@ extern const int32_t berth_n_seeds;
 enum { BERTH_PARTITIONS = 2 };
 
 /* Far seeds are answers of quite another kind, where whole chains of operators stand elsewhere, which walks
- * do not come to move by move: partitions (scotch, metis), and communities placed exactly (split), which take
- * as many evaluations as several seeds. Each is run apart, in half of BERTH_SURE_NS of work whatever the
- * budget, so that none is left out for want of time; so Scotch is left out above some 3,300 operators, METIS
- * above 1,100. s keeps the best and counts their evaluations; communities, which come amid a search, end with
- * its budget. What the objective or the machine does not suit is passed by. Fails: BERTH_ENOMEM; BERTH_EIO
- * where a partition gets no process of its own, as another answer without it would surprise.
+ * do not come to move by move: partitions (scotch, metis), and communities placed exactly (split), which
+ * take as many evaluations as several seeds. Each is run apart, in half of BERTH_SURE_NS of work, or a
+ * quarter where the time is below 0.2 s, whatever the budget; so Scotch is left out above some 3,300
+ * operators, METIS above 1,100. s keeps the best and counts their evaluations; communities, which come amid
+ * a search, end with its budget. What the objective or the machine does not suit is passed by. Fails:
+ * BERTH_ENOMEM; BERTH_EIO where a partition gets no process of its own, as another answer without it would
+ * surprise.
  *   partition[i]  in mem, which is not tmp: [n_ops] what scotch, then metis, came to; NULL where it was left
  *                 out or passed by */
 berth_status berth_seeds_partitions(berth_search *s, int32_t *partition[BERTH_PARTITIONS], berth_arena *mem,

@@ -63,6 +63,28 @@ static void test_a_tenth(void **state)
 	small_problem_free(&f);
 }
 
+/* In a short time PBQP's seeds leave the rest to the search; all quick ones are run. */
+static void test_a_short_time(void **state)
+{
+	static const double time_s[] = {0.19, 0.001};
+	(void)state;
+	small_problem f;
+	setup(&f, "zoo:random:ops=300");
+	berth_search all = start(&f, 0.2, FAR);
+	assert_true(all.worked_ns > BERTH_SURE_NS / 4);
+	for (int i = 0; i < 2; i++) {
+		berth_search s = start(&f, time_s[i], FAR), again = start(&f, time_s[i], FAR);
+		assert_true(s.worked_ns <= BERTH_SURE_NS / 4);
+		assert_true(s.n_left_out > 0);
+		for (int32_t k = 0; k < s.n_left_out; k++)
+			assert_non_null(strstr(s.left_out[k], "pbqp"));
+		assert_true(s.evaluations < all.evaluations);
+		assert_int_equal(s.evaluations, again.evaluations);
+		assert_true(s.best.value == again.best.value);
+	}
+	small_problem_free(&f);
+}
+
 static void test_time_is_over(void **state)
 {
 	(void)state;
@@ -215,6 +237,7 @@ int main(void)
 		cmocka_unit_test(test_every_method_names_its_source),
 		cmocka_unit_test(test_evaluations_run_all),
 		cmocka_unit_test(test_a_tenth),
+		cmocka_unit_test(test_a_short_time),
 		cmocka_unit_test(test_time_is_over),
 		cmocka_unit_test(test_far_seeds_and_time),
 		cmocka_unit_test(test_partitions_apart),
