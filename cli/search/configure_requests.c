@@ -21,6 +21,7 @@ typedef struct requests {
 	berth_request_plan plan[BERTH_N_REQUEST_WAYS];
 	const char *spec, *on;
 	const cli_texts *servers;
+	serve_short why;
 	bool gguf, again;
 } requests;
 
@@ -116,6 +117,7 @@ static berth_status load_all(cli *c, requests *r, berth_err *err)
 		berth_request_kind *q = &r->kind[i];
 		q->share /= sum;
 		BERTH_TRY_NEW(&c->mem, r->task.n_batches, err, q->answering);
+		cli_progress_count(&r->v.progress, "lengths", i, r->task.n_kinds);
 		BERTH_TRY(load_use(c, r, "prefill", q->read, 1, &q->reading, err));
 		for (int32_t b = 0; b < r->task.n_batches; b++)
 			BERTH_TRY(load_use(c, r, "decode", q->read + q->answer, r->task.batch[b],
@@ -149,6 +151,112 @@ static berth_status tell(cli *c, requests *r, const berth_request_plan *best, be
 	serve_tell_devices(r->v.x);
 	cli_say("\n");
 	return serve_print_groups(c, &r->v, err);
+}
+
+/* ---- nothing was found ---- */
+
+/* The most requests a second within these limits. */
+static berth_status try_within(cli *c, const requests *r, double first_s, double token_s, double *per_s,
+                               berth_err *err)
+{
+	BERTH_SCRATCH(&c->mem);
+	berth_request_plan plan[BERTH_N_REQUEST_WAYS];
+	berth_request_task x = r->task;
+	x.first_s = first_s;
+	x.token_s = token_s;
+	BERTH_TRY(berth_serving_requests(&x, TRIES, &c->mem, &c->tmp, plan, err));
+	*per_s = fmax(plan[BERTH_TOGETHER].l.per_s, plan[BERTH_APART].l.per_s);
+	return BERTH_OK;
+}
+
+static void find_limit(const requests *r, double first_s, double token_s, serve_short *why)
+{
+	bool late = r->task.first_s > 0 && first_s > r->task.first_s * (1 + 1e-9);
+	if (late || (r->task.token_s > 0 && token_s > r->task.token_s * (1 + 1e-9))) {
+		why->limit = late ? "first" : "token";
+		why->asked = late ? r->task.first_s : r->task.token_s;
+		why->least = late ? first_s : token_s;
+	} else if (r->task.first_s > 0 && r->task.token_s > 0)
+		why->limit = "both";
+}
+
+/* Memory, or limits that something keeps: a tenth more than is possible, or twice as much each. */
+static berth_status find_why(cli *c, requests *r, berth_err *err)
+{
+	enum { DOUBLED = 12 };
+	serve_short *why = &r->why;
+	const berth_request_plan *both = &r->plan[BERTH_TOGETHER], *apart = &r->plan[BERTH_APART];
+	double first_s = fmin(both->least_first_s, apart->least_first_s), per_s = 0,
+	       token_s = fmin(both->least_token_s, apart->least_token_s);
+	*why = (serve_short){.asked = NAN, .least = NAN};
+	r->v.why = why;
+	if (r->task.first_s + r->task.token_s > 0)
+		BERTH_TRY(try_within(c, r, 0, 0, &per_s, err));
+	if (per_s <= 0) {
+		for (int32_t i = 0; i < r->task.n_kinds; i++) {
+			const berth_request_kind *q = &r->kind[i];
+			if (serve_lacks_memory(&q->reading, why) || serve_lacks_memory(q->answering, why))
+				break;
+		}
+		return BERTH_OK;
+	}
+	find_limit(r, first_s, token_s, why);
+	double first = r->task.first_s > 0 ? 1.1 * fmax(r->task.first_s, first_s) : 0,
+	       token = r->task.token_s > 0 ? 1.1 * fmax(r->task.token_s, token_s) : 0;
+	bool one = why->asked > 0, late = one && strcmp(why->limit, "first") == 0;
+	/* that one alone first */
+	for (int i = one ? -DOUBLED : 0; i < DOUBLED && why->kept_per_s <= 0; i++) {
+		int by = i < 0 ? i + DOUBLED : i;
+		why->kept_s[0] = first > 0 ? serve_round_up(ldexp(first, i >= 0 || late ? by : 0)) : 0;
+		why->kept_s[1] = token > 0 ? serve_round_up(ldexp(token, i >= 0 || !late ? by : 0)) : 0;
+		BERTH_TRY(try_within(c, r, why->kept_s[0], why->kept_s[1], &why->kept_per_s, err));
+	}
+	return BERTH_OK;
+}
+
+static berth_status tell_infeasible(cli *c, const requests *r, berth_err *err)
+{
+	char a[32], b[32];
+	const serve_short *why = &r->why;
+	const char *text, *kept = "";
+	BERTH_TRY(serve_tell_memory(c, why, &text, err));
+	if (why->kept_s[0] + why->kept_s[1] <= 0)
+		return berth_fail(err, BERTH_EINFEASIBLE,
+		                  "the layers of %s with their caches fit nowhere on so many servers of "
+		                  "%s%s; give weights of fewer bits (the word weights), more memory or "
+		                  "servers",
+		                  c->args[0], r->v.s.name, text);
+	text = "";
+	if (why->limit && strcmp(why->limit, "both") != 0)
+		text = berth_arena_printf(
+			&c->mem, "; %s<=%s is not possible, %s takes %s at the least", why->limit,
+			berth_text_seconds(a, why->asked),
+			strcmp(why->limit, "first") == 0 ? "reading the longest prompt" : "making a token",
+			berth_text_seconds(b, why->least));
+	else if (why->limit)
+		text = "; each of them alone may be possible";
+	if (why->kept_per_s > 0)
+		kept = berth_arena_printf(
+			&c->mem, ": %s%s%s%s%s %s kept by %.4g requests/s; or",
+			why->kept_s[0] > 0 ? "first<=" : "",
+			why->kept_s[0] > 0 ? berth_text_seconds(a, why->kept_s[0]) : "",
+			why->kept_s[0] > 0 && why->kept_s[1] > 0 ? " and " : "",
+			why->kept_s[1] > 0 ? "token<=" : "",
+			why->kept_s[1] > 0 ? berth_text_seconds(b, why->kept_s[1]) : "",
+			why->kept_s[0] > 0 && why->kept_s[1] > 0 ? "are" : "is", why->kept_per_s);
+	BERTH_TRY(berth_got(text && kept ? text : NULL, err));
+	return berth_fail(err, BERTH_EINFEASIBLE,
+	                  "no layout of %s on so many servers of %s was found that serves such requests "
+	                  "within the limits%s%s give smaller --batches, quicker devices or links",
+	                  c->args[0], r->v.s.name, text, *kept ? kept : ":");
+}
+
+static berth_status search(cli *c, requests *r, berth_err *err)
+{
+	BERTH_TRY(load_all(c, r, err));
+	BERTH_TRY(berth_serving_requests(&r->task, TRIES, &c->mem, &c->tmp, r->plan, err));
+	return fmax(r->plan[BERTH_TOGETHER].l.per_s, r->plan[BERTH_APART].l.per_s) > 0 ? BERTH_OK
+	                                                                               : find_why(c, r, err);
 }
 
 berth_status configure_requests(cli *c, const configure_view *m, const configure_requests_args *a,
@@ -191,8 +299,12 @@ berth_status configure_requests(cli *c, const configure_view *m, const configure
 	for (int32_t i = 0; i < r->task.n_kinds; i++)
 		BERTH_TRY(read_kind(a->requests->text[i], &r->kind[i], err));
 	BERTH_TRY(read_limits(a->goal, &r->task, err));
-	BERTH_TRY(load_all(c, r, err));
-	BERTH_TRY(berth_serving_requests(&r->task, TRIES, &c->mem, &c->tmp, r->plan, err));
+	cli_progress_open(&r->v.progress, c, "serve");
+	r->task.progress = cli_progress_count;
+	r->task.progress_ctx = &r->v.progress;
+	berth_status st = search(c, r, err);
+	cli_progress_end(&r->v.progress);
+	BERTH_TRY(st);
 	r->v.requests = r->plan;
 	r->v.batch = 1;
 	r->v.apart = r->plan[BERTH_APART].l.per_s > r->plan[BERTH_TOGETHER].l.per_s * MORE;
@@ -203,10 +315,5 @@ berth_status configure_requests(cli *c, const configure_view *m, const configure
 	BERTH_TRY(serve_result(c, &r->v, err));
 	if (best->l.per_s > 0)
 		return cli_in_words(c) ? tell(c, r, best, err) : BERTH_OK;
-	return berth_fail(
-		err, BERTH_EINFEASIBLE,
-		"no layout of %s on so many servers of %s serves such requests%s: give weights of fewer "
-		"bits (the word weights), more memory or servers%s",
-		c->args[0], r->v.s.name, r->task.first_s + r->task.token_s > 0 ? " within the limits" : "",
-		r->task.first_s + r->task.token_s > 0 ? ", smaller --batches, or longer limits" : "");
+	return tell_infeasible(c, r, err);
 }

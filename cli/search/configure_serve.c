@@ -139,6 +139,7 @@ static berth_status lay_out(cli *c, view *v, const berth_serving *all, const ber
 	BERTH_TRY(berth_serving_lay(all, m->batch, m->n_batches, at, step_s, &start, TRIES, &c->mem,
 	                            &c->tmp, &found, err));
 	double bound_per_s = fmax(found.bound_per_s, v->layout.bound_per_s);
+	v->quickest_s = v->quickest_s > 0 ? fmin(v->quickest_s, found.quickest_s) : found.quickest_s;
 	if (!v->laid || found.per_s > v->layout.per_s) {
 		v->layout = found;
 		v->laid = at;
@@ -158,11 +159,13 @@ static berth_status solve(cli *c, view *v, berth_serving *all, const configure_v
 	v->laid = NULL;
 	v->plan = (berth_serving_plan){0};
 	v->layout = (berth_layers){0};
+	v->quickest_s = 0;
 	for (int32_t b = 0; b < m->n_batches; b++)
 		all[b].most_ns = llround(v->most_s * 1e9);
 	for (int32_t b = 0; b < m->n_batches && steps->n == 0; b++) {
 		berth_serving_plan plan;
 		double samples = (double)m->batch[b];
+		cli_progress_count(&v->progress, "batches", b, m->n_batches);
 		BERTH_TRY(berth_serving_solve(&all[b], &c->mem, &c->tmp, &plan, err));
 		plan.per_s *= samples;
 		plan.groups_per_s = fmax(plan.groups_per_s * samples, v->plan.groups_per_s);
@@ -179,6 +182,7 @@ static berth_status solve(cli *c, view *v, berth_serving *all, const configure_v
 		bool known = false;
 		for (int32_t e = 0; e < b; e++)
 			known |= berth_serving_same_devices(&all[e], &all[b]);
+		cli_progress_count(&v->progress, "batches of layouts", b, m->n_batches);
 		if (!known)
 			BERTH_TRY(lay_out(c, v, all, &all[b], m, step_s, err));
 	}
@@ -258,6 +262,27 @@ static RESULT_KIND(stage_kind, "", "", STAGE);
 	  "devices of a copy with their [layers](layers.md), in their order", stages)
 static RESULT_FLAT_KIND(group_kind, "", "", GROUP);
 
+#define SHORT(K, IF)                                                                                         \
+	K(TEXT_OR_NULL, "limit", "",                                                                         \
+	  "is proven to fail first: `memory`, `latency`, `first` or `token`; `both`: of the last two each "  \
+	  "alone may be kept; null: unknown",                                                                \
+	  v->why->limit)                                                                                     \
+	K(NUMBER_OR_NULL, "asked", "s", "that limit; of memory the bytes that there are", v->why->asked)     \
+	K(NUMBER_OR_NULL, "least", "s", "that is possible at best; of memory the bytes that are needed",     \
+	  v->why->least)                                                                                     \
+	IF(!v->requests, NUMBER_OR_NULL, "kept_latency_s", "s", "a limit that something keeps",              \
+	   or_null(v->why->kept_s[0]))                                                                       \
+	IF(v->requests, NUMBER_OR_NULL, "kept_first_s", "s", "limits that something keeps",                  \
+	   or_null(v->why->kept_s[0]))                                                                       \
+	IF(v->requests, NUMBER_OR_NULL, "kept_token_s", "s", "", or_null(v->why->kept_s[1]))                 \
+	K(NUMBER_OR_NULL, "kept_per_s", "samples/s", "or requests/s, by that", or_null(v->why->kept_per_s))
+static RESULT_KIND(short_kind, "", "", SHORT);
+
+static double or_null(double x)
+{
+	return x > 0 ? x : NAN;
+}
+
 #define SERVE(K, IF)                                                                                         \
 	K(TEXT, "graph", "", "as it was given", c->args[0])                                                  \
 	K(TEXT, "system", "", "", v->s.name)                                                                 \
@@ -289,7 +314,8 @@ static RESULT_FLAT_KIND(group_kind, "", "", GROUP);
 	IF(v->requests, NUMBER, "token_s", "s", "of the longest request, on the longest way",                \
 	   v->requests[v->apart].token_s)                                                                    \
 	K(LIST(node_kind), "layout", "", "which devices hold which layers, by the first of these", nodes)    \
-	K(LIST(way_kind), "ways", "", "how requests go from one to the next", ways)
+	K(LIST(way_kind), "ways", "", "how requests go from one to the next", ways)                          \
+	IF(v->why, OBJECT(short_kind), "short", "", "missing: something was found", why)
 RESULT_KIND(serve_document, "Configure for serving", "`configure --serve --json`.", SERVE);
 
 static berth_status groups_of(cli *c, const view *v, berth_result_list **out, berth_err *err)
@@ -335,6 +361,7 @@ berth_status serve_result(cli *c, const view *v, berth_err *err)
 	berth_result_list *groups, *nodes, *ways;
 	BERTH_TRY(groups_of(c, v, &groups, err));
 	nodes_of(c, v, &nodes, &ways);
+	const berth_result *why = v->why ? RESULT_NEW(&c->mem, short_kind, SHORT) : NULL;
 	return cli_result(c, RESULT_NEW(&c->mem, serve_document, SERVE), err);
 }
 
@@ -521,43 +548,123 @@ static berth_status try_within(cli *c, view *v, berth_serving *at, const configu
 	return solve(c, v, at, m, steps, err);
 }
 
-/* What the layers need, or the least limit, of twice as much each, that something keeps. */
-static berth_status tell_infeasible(cli *c, view *v, berth_serving *at, const configure_view *m,
-                                    const cli_texts *steps, berth_err *err)
+bool serve_lacks_memory(const berth_serving *x, serve_short *why)
 {
-	double asked_s = v->most_s, bound_per_s = v->layout.bound_per_s;
-	char a[32], b[32];
-	v->most_s = 0;
-	BERTH_TRY(try_within(c, v, at, m, steps, err));
-	if (!found(v))
-		return berth_fail(
-			err, BERTH_EINFEASIBLE,
-			"the layers of %s fit nowhere on so many servers of %s: give weights of fewer "
-			"bits (the word weights), more memory, or more servers",
-			c->args[0], v->s.name);
-	bool kept = false;
-	for (v->most_s = asked_s; !kept && v->most_s < MOST_S; kept = found(v)) {
-		v->most_s = fmin(2 * v->most_s, MOST_S);
-		BERTH_TRY(try_within(c, v, at, m, steps, err));
+	double need = (double)x->work_bytes, has = 0, most = 0, most_need = 0;
+	for (int32_t b = 0; b < x->n_blocks; b++) {
+		need += (double)x->block_bytes[b];
+		most_need = fmax(most_need, (double)(x->block_bytes[b] + x->work_bytes));
 	}
-	const char *possible = bound_per_s > 0 || !has_layouts(v) ? "" : ", and none is possible";
-	if (!kept)
+	for (int32_t k = 0; k < x->n_kinds; k++) {
+		const berth_server_kind *d = &x->kind[k];
+		double nodes = (double)(d->n_servers * d->n_devs);
+		double one = d->memory_bytes < 0 ? INFINITY : (double)d->memory_bytes;
+		has += nodes > 0 ? nodes * one : 0;
+		most = nodes > 0 ? fmax(most, one) : most;
+	}
+	why->one = most_need > most;
+	if (!why->one && need <= has)
+		return false;
+	why->limit = "memory";
+	why->asked = why->one ? most : has;
+	why->least = why->one ? most_need : need;
+	return true;
+}
+
+berth_status serve_tell_memory(cli *c, const serve_short *why, const char **text, berth_err *err)
+{
+	char a[32], b[32];
+	*text = why->limit ? berth_arena_printf(&c->mem, ": %s %s at the least, and %s %s",
+	                                        why->one ? "a layer needs" : "they need",
+	                                        berth_text_bytes(a, why->least),
+	                                        why->one ? "no device has more than"
+	                                                 : "all devices together have",
+	                                        berth_text_bytes(b, why->asked))
+	                   : "";
+	return berth_got(*text, err);
+}
+
+double serve_round_up(double s)
+{
+	double digits = 1 - floor(log10(s)), scale = pow(10, fabs(digits));
+	return digits < 0 ? ceil(s / scale * (1 - 1e-12)) * scale : ceil(s * scale * (1 - 1e-12)) / scale;
+}
+
+/* What the layers need, or a limit that something keeps: a tenth more than is possible, or twice as much
+ * each. Of v the limits and what was found within them stay. */
+static berth_status find_why(cli *c, view *v, berth_serving *at, const configure_view *m,
+                             const cli_texts *steps, serve_short *why, berth_err *err)
+{
+	const view was = *v;
+	view w = *v;
+	*why = (serve_short){.asked = NAN, .least = NAN};
+	w.most_s = 0;
+	BERTH_TRY(try_within(c, &w, at, m, steps, err));
+	if (!found(&w)) {
+		if (steps->n == 0)
+			serve_lacks_memory(at, why);
+		v->why = why;
+		return BERTH_OK;
+	}
+	if (was.quickest_s > was.most_s * (1 + 1e-9)) {
+		why->limit = "latency";
+		why->asked = was.most_s;
+		why->least = was.quickest_s;
+	}
+	double s = 1.1 * fmax(was.most_s, was.quickest_s);
+	for (; why->kept_per_s <= 0 && w.most_s < MOST_S; s *= 2) {
+		w.most_s = fmin(serve_round_up(s), MOST_S);
+		BERTH_TRY(try_within(c, &w, at, m, steps, err));
+		why->kept_per_s = fmax(w.plan.per_s, w.layout.per_s);
+	}
+	why->kept_s[0] = w.most_s;
+	v->why = why;
+	return BERTH_OK;
+}
+
+static berth_status tell_infeasible(cli *c, const view *v, berth_err *err)
+{
+	char a[32], b[32], d[32];
+	const serve_short *why = v->why;
+	const char *text;
+	BERTH_TRY(serve_tell_memory(c, why, &text, err));
+	if (why->kept_s[0] <= 0)
+		return berth_fail(err, BERTH_EINFEASIBLE,
+		                  "the layers of %s fit nowhere on so many servers of %s%s; give weights of "
+		                  "fewer bits (the word weights), more memory, or more servers",
+		                  c->args[0], v->s.name, text);
+	text = "";
+	if (why->limit)
+		text = berth_arena_printf(&c->mem, "; none is possible, a sample takes %s at the least",
+		                          berth_text_seconds(a, why->least));
+	else if (v->layout.bound_per_s <= 0 && has_layouts(v))
+		text = ", and none is possible";
+	BERTH_TRY(berth_got(text, err));
+	if (why->kept_per_s <= 0)
 		return berth_fail(err, BERTH_EINFEASIBLE,
 		                  "no plan for %s on %s was found within latency<=%s%s, nor within %s; leave "
 		                  "the limit out, or give quicker devices or links",
-		                  c->args[0], v->s.name, berth_text_seconds(a, asked_s), possible,
-		                  berth_text_seconds(b, MOST_S));
+		                  c->args[0], v->s.name, berth_text_seconds(b, v->most_s), text,
+		                  berth_text_seconds(d, MOST_S));
 	return berth_fail(err, BERTH_EINFEASIBLE,
 	                  "no plan for %s on %s was found within latency<=%s%s: latency<=%s is kept by %.4g "
 	                  "samples/s; or give smaller batches (--batches), quicker devices or links",
-	                  c->args[0], v->s.name, berth_text_seconds(a, asked_s), possible,
-	                  berth_text_seconds(b, v->most_s), fmax(v->plan.per_s, v->layout.per_s));
+	                  c->args[0], v->s.name, berth_text_seconds(b, v->most_s), text,
+	                  berth_text_seconds(d, why->kept_s[0]), why->kept_per_s);
+}
+
+static berth_status search(cli *c, view *v, berth_serving *at, const configure_view *m,
+                           const cli_texts *steps, serve_short *why, berth_err *err)
+{
+	BERTH_TRY(solve(c, v, at, m, steps, err));
+	return found(v) ? BERTH_OK : find_why(c, v, at, m, steps, why, err);
 }
 
 berth_status configure_serve(cli *c, const configure_view *m, const cli_texts *servers,
                              const cli_texts *steps, const char *goal, berth_err *err)
 {
 	view v = {.s = m->s};
+	serve_short why;
 	berth_serving *at;
 	for (int32_t op = 0; op < m->graph->n_ops; op++)
 		if (m->graph->op_backward[op])
@@ -567,9 +674,12 @@ berth_status configure_serve(cli *c, const configure_view *m, const cli_texts *s
 			                  c->args[0]);
 	BERTH_TRY(read_goal(goal, &v.most_s, err));
 	BERTH_TRY(open_batches(c, m, &v, servers, &at, err));
-	BERTH_TRY(solve(c, &v, at, m, steps, err));
+	cli_progress_open(&v.progress, c, "serve");
+	berth_status st = search(c, &v, at, m, steps, &why, err);
+	cli_progress_end(&v.progress);
+	BERTH_TRY(st);
 	BERTH_TRY(serve_result(c, &v, err));
 	if (cli_in_words(c))
 		BERTH_TRY(tell(c, &v, err));
-	return found(&v) ? BERTH_OK : tell_infeasible(c, &v, at, m, steps, err);
+	return found(&v) ? BERTH_OK : tell_infeasible(c, &v, err);
 }

@@ -3,7 +3,19 @@
 
 #include "cmd_configure.h"
 
+#include "progress.h"
 #include "serving_requests.h"
+
+/* Why nothing was found, and what would be. */
+typedef struct serve_short {
+	/* Proven to fail first: memory, latency, first, token; both: each of the last two alone may be kept.
+	 * NULL: unknown */
+	const char *limit;
+	double asked, least;   /* seconds; bytes that there are, and that are needed. NAN: unknown */
+	bool one;              /* bytes of one device, and of one layer */
+	double kept_s[2];      /* limits that something keeps: of a sample, or first and token; 0: none */
+	double kept_per_s;     /* by that; 0: nothing was found */
+} serve_short;
 
 typedef struct serve_view {
 	berth_system s;
@@ -11,6 +23,9 @@ typedef struct serve_view {
 	berth_granularity blocks;
 	int64_t *n_servers;     /* [n_hosts] */
 	double most_s;          /* that a sample may take; 0: no limit */
+	double quickest_s;      /* no layout has a sample quicker; 0: unknown */
+	const serve_short *why; /* where nothing was found; else NULL */
+	cli_progress progress;
 	const berth_serving *x; /* at the batch of the copies */
 	int64_t batch;
 	berth_serving_plan plan;   /* its rates: in samples; periods: of a batch */
@@ -22,6 +37,12 @@ typedef struct serve_view {
 
 /* --serve into v->n_servers, for the hosts of v->c. Fails: BERTH_EINVAL. */
 berth_status serve_read_servers(cli *c, const cli_texts *given, serve_view *v, berth_err *err);
+/* The bytes that layers of x need at the least, where nodes have too few: true, and into why. */
+bool serve_lacks_memory(const berth_serving *x, serve_short *why);
+/* ": they need 3 GB, and ..."; empty where that is unknown. In c->mem. */
+berth_status serve_tell_memory(cli *c, const serve_short *why, const char **text, berth_err *err);
+/* With two digits, up. */
+double serve_round_up(double s);
 /* Which devices of the kinds of x take part. */
 void serve_tell_devices(const berth_serving *x);
 /* v->layout as a table. Fails: BERTH_ENOMEM. */

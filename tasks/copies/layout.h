@@ -56,6 +56,7 @@ typedef struct berth_layers {
 	double per_s;       /* requests a second */
 	double bound_per_s; /* no layout has more (raised by 1e-9) */
 	double time_s;      /* of a request on the way that takes longest */
+	double quickest_s;  /* no request passes all layers quicker, of any layout; 0: nobody has said */
 	int32_t n_groups, n_ways;
 	berth_layout_group *group; /* ascending by their first layer; what adds nothing is left out */
 	berth_layout_way *way;
@@ -72,6 +73,10 @@ berth_status berth_layout_flow(const berth_layout_task *x, berth_layers *out, be
  * scratch, reset at exit. Fails: BERTH_ENOMEM. */
 berth_status berth_layout_longest(const berth_layout_task *x, const berth_layers *l, double *const *time_s,
                                   berth_arena *tmp, double *longest_s, berth_err *err);
+
+/* The least that a request takes through all layers by tables [n_kinds] like time_s, INFINITY where a node
+ * cannot hold the range, whatever per_s says; INFINITY: none can. O(kinds * ranges). */
+double berth_layout_quickest(const berth_layout_task *x, double *const *time_s);
 
 /* Requests a second that no layout can have more of, whatever the links, that keeps x->most_s. tmp is
  * scratch. Fails: BERTH_ENOMEM. O(kinds * ranges). */

@@ -151,6 +151,19 @@ berth_status berth_layout_flow(const berth_layout_task *x, berth_layers *out, be
 	return berth_layout_longest(x, out, NULL, tmp, &out->time_s, err);
 }
 
+double berth_layout_quickest(const berth_layout_task *x, double *const *time_s)
+{
+	double at_s[BERTH_MOST_LAYOUT_LAYERS + 1] = {0};
+	int32_t L = x->n_layers;
+	for (int32_t t = 1; t <= L; t++) {
+		at_s[t] = INFINITY;
+		for (int32_t k = 0; k < x->n_kinds; k++)
+			for (int32_t f = 0; f < t && x->kind[k].n_nodes > 0; f++)
+				at_s[t] = fmin(at_s[t], at_s[f] + time_s[k][f * (L + 1) + t]);
+	}
+	return at_s[L];
+}
+
 /* ---- the bound ---- */
 
 /* In the i-th way to use a node of d, however long a request is there; 0: it cannot, nor hold more. */

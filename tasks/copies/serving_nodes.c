@@ -5,6 +5,7 @@
 /* A kind's tables, each [(n_blocks+1)^2], and by which share of the limit a range is kept short. */
 typedef struct tables {
 	double *per_s, *time_s, *most_per_s; /* most_per_s [n_most] */
+	double *least_s;                     /* the least time at any batch; INFINITY: it cannot */
 	int32_t n_most;
 	double most_ns;      /* for all blocks; INFINITY: no limit */
 	const double *share; /* [n_blocks+1] sums of the first blocks' shares of that */
@@ -19,12 +20,14 @@ static void take_more(tables *t, int32_t L, int32_t from, int32_t to, double bat
 	int32_t at = from * (L + 1) + to;
 	double *most = &t->most_per_s[(way < t->n_most ? way : 0) * (L + 1) * (L + 1) + at];
 	double on_ns = to - from == L ? 0 : border_ns, per_s = batch * 1e9 / fmax(run_ns, on_ns);
+	double all_s = (run_ns + on_ns) / 1e9;
 	*most = fmax(*most, batch * 1e9 / run_ns);
+	t->least_s[at] = fmin(t->least_s[at], all_s);
 	if (per_s <= t->per_s[at] ||
 	    run_ns + on_ns > t->most_ns * (t->share[to] - t->share[from]) * (1 + 1e-9))
 		return;
 	t->per_s[at] = per_s;
-	t->time_s[at] = (run_ns + on_ns) / 1e9;
+	t->time_s[at] = all_s;
 }
 
 static void add_batch(const berth_serving *x, int64_t batch, int32_t k, int32_t way, tables *to)
@@ -89,10 +92,11 @@ bool berth_serving_same_devices(const berth_serving *a, const berth_serving *b)
 	return true;
 }
 
-/* slack: how many times its share of the limit a range may take; the tables of kind [n_kinds], in mem. */
+/* slack: how many times its share of the limit a range may take; the tables of kind [n_kinds], and the least
+ * times [n_kinds], in mem. */
 static berth_status make_nodes(const berth_serving *x, const int64_t *batch, int32_t n,
                                const berth_serving *at, const double *step_s, double slack, berth_arena *mem,
-                               berth_layout_kind *kind, berth_err *err)
+                               berth_layout_kind *kind, double **least_s, berth_err *err)
 {
 	int32_t L = x->n_blocks, size = (L + 1) * (L + 1);
 	double *share, *batches;
@@ -104,7 +108,10 @@ static berth_status make_nodes(const berth_serving *x, const int64_t *batch, int
 	for (int32_t k = 0; k < x->n_kinds; k++) {
 		tables t = {.n_most = at->most_ns > 0 ? n : 1, .share = share};
 		t.most_ns = at->most_ns > 0 ? slack * (double)at->most_ns : INFINITY;
-		BERTH_TRY_NEW(mem, size, err, t.per_s, t.time_s);
+		BERTH_TRY_NEW(mem, size, err, t.per_s, t.time_s, t.least_s);
+		least_s[k] = t.least_s;
+		for (int32_t i = 0; i < size; i++)
+			t.least_s[i] = INFINITY;
 		BERTH_TRY_NEW(mem, t.n_most * size, err, t.most_per_s);
 		bool measured = use_measured(step_s ? step_s + k * (L + 1) : NULL, L, &t);
 		for (int32_t b = 0; b < n && !measured; b++)
@@ -137,6 +144,7 @@ berth_status berth_serving_lay(const berth_serving *x, const int64_t *batch, int
 	double most_s = (double)at->most_ns / 1e9;
 	berth_layout_kind kind[BERTH_MOST_SERVER_KINDS];
 	berth_layers best = {0};
+	double *least_s[BERTH_MOST_SERVER_KINDS], quickest_s = 0;
 	for (int i = 0; i < (limited ? N : 1) && !(i == 1 && best.per_s > 0); i++) {
 		berth_layout_task task = {.n_layers = at->n_blocks,
 		                          .n_kinds = at->n_kinds,
@@ -146,7 +154,8 @@ berth_status berth_serving_lay(const berth_serving *x, const int64_t *batch, int
 		int32_t effort = i > 0 ? (3 * tries + 9) / 10 : tries;
 		berth_layers now, from = *start;
 		from.bound_per_s = best.bound_per_s;
-		BERTH_TRY(make_nodes(x, batch, n, at, step_s, slacks[i], mem, kind, err));
+		BERTH_TRY(make_nodes(x, batch, n, at, step_s, slacks[i], mem, kind, least_s, err));
+		quickest_s = berth_layout_quickest(&task, least_s);
 		BERTH_TRY(berth_layout_search(&task, &from, effort, 1, mem, tmp, &now, err));
 		if (i == 0) {
 			BERTH_TRY(berth_layout_flow(&task, &from, mem, tmp, err));
@@ -161,6 +170,7 @@ berth_status berth_serving_lay(const berth_serving *x, const int64_t *batch, int
 			best = now;
 	}
 	*out = best;
+	out->quickest_s = quickest_s;
 	return BERTH_OK;
 }
 

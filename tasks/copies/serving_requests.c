@@ -17,6 +17,8 @@ typedef struct requests {
 	const double *share; /* [n_layers+1] sums of the first layers' shares of the limits */
 	double slack;
 	double *first_s[BERTH_MOST_SERVER_KINDS], *token_s[BERTH_MOST_SERVER_KINDS];
+	/* Of any batch; INFINITY: it cannot */
+	double *least_first_s[BERTH_MOST_SERVER_KINDS], *least_token_s[BERTH_MOST_SERVER_KINDS];
 	berth_layout_kind kind[BERTH_MOST_SERVER_KINDS];
 	berth_layout_task task;
 } requests;
@@ -96,6 +98,8 @@ static void take_range(requests *r, int32_t k, int32_t from, int32_t to, bool re
 			continue;
 		double now = 1e9 / fmax(1, fmax(w.run_ns, w.border_ns));
 		most_per_s[at] = fmax(most_per_s[at], 1e9 / fmax(1, w.run_ns));
+		r->least_first_s[k][at] = fmin(r->least_first_s[k][at], w.first_ns / 1e9);
+		r->least_token_s[k][at] = fmin(r->least_token_s[k][at], w.token_ns / 1e9);
 		if (now <= per_s[at] || (x->first_s > 0 && w.first_ns > 1e9 * x->first_s * share) ||
 		    (x->token_s > 0 && w.token_ns > 1e9 * x->token_s * share))
 			continue;
@@ -113,8 +117,11 @@ static berth_status make_nodes(requests *r, berth_arena *mem, berth_err *err)
 	for (int32_t k = 0; k < s->n_kinds; k++) {
 		double *per_s, *most_per_s, *one;
 		BERTH_TRY_NEW(mem, size, err, per_s, most_per_s, r->first_s[k], r->token_s[k]);
+		BERTH_TRY_NEW(mem, size, err, r->least_first_s[k], r->least_token_s[k]);
 		BERTH_TRY_NEW(mem, 1, err, one);
 		*one = 1;
+		for (int32_t i = 0; i < size; i++)
+			r->least_first_s[k][i] = r->least_token_s[k][i] = INFINITY;
 		for (int32_t f = 0; f < L; f++)
 			for (int32_t t = f + 1; t <= L; t++) {
 				take_range(r, k, f, t, true, !r->apart, per_s, most_per_s);
@@ -141,6 +148,7 @@ static berth_status solve(requests *r, int32_t tries, berth_arena *mem, berth_ar
 	const berth_request_task *x = r->x;
 	bool limited = x->first_s > 0 || x->token_s > 0;
 	*out = (berth_request_plan){0};
+	double first_s = 0, token_s = 0;
 	for (int i = 0; i < (limited ? N : 1) && !(i == 1 && out->l.per_s > 0); i++) {
 		berth_request_plan now = {0};
 		berth_layers known = {.bound_per_s = out->l.bound_per_s};
@@ -155,7 +163,11 @@ static berth_status solve(requests *r, int32_t tries, berth_arena *mem, berth_ar
 		    (x->first_s <= 0 || now.first_s <= x->first_s * (1 + 1e-9)) &&
 		    (x->token_s <= 0 || now.token_s <= x->token_s * (1 + 1e-9)))
 			*out = now;
+		first_s = berth_layout_quickest(&r->task, r->least_first_s);
+		token_s = berth_layout_quickest(&r->task, r->least_token_s);
 	}
+	out->least_first_s = first_s;
+	out->least_token_s = token_s;
 	return BERTH_OK;
 }
 
@@ -206,6 +218,8 @@ static berth_status add_servers(const requests *all, int32_t k, int32_t tries, b
 	out->l.per_s += (double)n * one.l.per_s;
 	out->first_s = fmax(out->first_s, one.first_s);
 	out->token_s = fmax(out->token_s, one.token_s);
+	out->least_first_s = fmin(out->least_first_s, one.least_first_s);
+	out->least_token_s = fmin(out->least_token_s, one.least_token_s);
 	return BERTH_OK;
 }
 
@@ -214,7 +228,10 @@ static berth_status serve_by_each(const requests *r, int32_t tries, berth_arena 
                                   berth_request_plan *plan, berth_err *err)
 {
 	const berth_serving *s = &r->x->kind->reading;
-	berth_request_plan each = {.alone = true, .l.bound_per_s = plan->l.bound_per_s};
+	berth_request_plan each = {.alone = true,
+	                           .l.bound_per_s = plan->l.bound_per_s,
+	                           .least_first_s = plan->least_first_s,
+	                           .least_token_s = plan->least_token_s};
 	size_t cap[2] = {0};
 	bool gains = false;
 	for (int32_t k = 0; k < s->n_kinds; k++)
@@ -222,6 +239,8 @@ static berth_status serve_by_each(const requests *r, int32_t tries, berth_arena 
 	for (int32_t k = 0; k < s->n_kinds && gains; k++)
 		if (s->kind[k].n_devs > r->apart)
 			BERTH_TRY(add_servers(r, k, tries, mem, tmp, &each, cap, err));
+	plan->least_first_s = each.least_first_s;
+	plan->least_token_s = each.least_token_s;
 	if (each.l.per_s > plan->l.per_s)
 		*plan = each;
 	return BERTH_OK;
@@ -244,6 +263,8 @@ berth_status berth_serving_requests(const berth_request_task *x, int32_t tries, 
 	berth_serving_share(s, NULL, share);
 	for (int way = 0; way < BERTH_N_REQUEST_WAYS; way++) {
 		requests r = {.x = x, .n_layers = s->n_blocks, .apart = way == BERTH_APART, .share = share};
+		if (x->progress)
+			x->progress(x->progress_ctx, "ways to serve", way, BERTH_N_REQUEST_WAYS);
 		BERTH_TRY(solve(&r, tries, mem, tmp, &plan[way], err));
 		BERTH_TRY(serve_by_each(&r, tries, mem, tmp, &plan[way], err));
 	}

@@ -18,6 +18,9 @@ typedef struct berth_request_task {
 	const int64_t *batch; /* [n_batches] requests of a step of answering */
 	berth_request_kind *kind;
 	double first_s, token_s; /* limits: reading a prompt, and making a token; 0: none */
+	/* Told how much is done; may be NULL */
+	void (*progress)(void *ctx, const char *what, int32_t done, int32_t of);
+	void *progress_ctx;
 } berth_request_task;
 
 enum { BERTH_TOGETHER, BERTH_APART, BERTH_N_REQUEST_WAYS };
@@ -26,6 +29,8 @@ enum { BERTH_TOGETHER, BERTH_APART, BERTH_N_REQUEST_WAYS };
 typedef struct berth_request_plan {
 	berth_layers l;
 	double first_s, token_s; /* on the longest way */
+	/* No layout reads or makes a token quicker, whatever the batch; INFINITY: none holds the layers */
+	double least_first_s, least_token_s;
 	bool alone;              /* each server by itself: nothing goes on to another; groups by kinds */
 } berth_request_plan;
 

@@ -377,6 +377,8 @@ static void test_within_limit(void **state)
 			         w.best, out.bound_per_s, out.time_s * 1e9, (int)w.x[0].most_ns);
 		if (seed % 25 == 11)
 			check_kept_unasked(&w, &mem, &tmp);
+		assert_true(out.quickest_s > 0);
+		assert_true(out.per_s <= 0 || out.quickest_s <= out.time_s * (1 + 1e-9));
 		n += w.best > 0;
 		kept += out.per_s > 0;
 		near += w.best > 0 && out.per_s >= 0.98 * w.best;
