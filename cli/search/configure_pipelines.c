@@ -2,6 +2,7 @@
 #include "cmd_configure.h"
 
 #include "pipelines.h"
+#include "progress.h"
 #include "results.h"
 #include "say.h"
 #include "tell.h"
@@ -217,7 +218,11 @@ berth_status configure_pipelines(cli *c, const configure_view *m, const char *sa
 	cli_budget budget = cli_budget_default();
 	berth_search_cfg cfg;
 	BERTH_TRY(cli_budget_open(&budget, &cfg, err));
-	berth_status st = berth_train_search(&v.x, cfg.cancel, &c->tmp, &v.p, err);
+	cli_progress progress;
+	cli_progress_open(&progress, c, "pipelines");
+	berth_status st = berth_train_search(&v.x, BERTH_TRAIN_WORK, cfg.cancel, cli_progress_count,
+	                                     &progress, &c->tmp, &v.p, err);
+	cli_progress_end(&progress);
 	cli_budget_close(&cfg);
 	BERTH_TRY(st);
 	BERTH_TRY(put(c, &v, err));

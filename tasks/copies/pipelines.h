@@ -115,9 +115,15 @@ berth_status berth_train_new(const berth_graph *graph, const int64_t *batch, int
 berth_status berth_train_value(const berth_train_task *x, berth_train_plan *p, bool *fits, berth_arena *tmp,
                                berth_err *err);
 
-/* The plan that is best for the goal of those found. tmp as above. Fails: BERTH_ENOMEM, BERTH_EINTERRUPTED.
- */
-berth_status berth_train_search(const berth_train_task *x, const atomic_int *cancel, berth_arena *tmp,
+typedef void berth_train_progress(void *ctx, const char *what, int32_t done, int32_t of);
+
+/* Work of a search that takes seconds. */
+static const double BERTH_TRAIN_WORK = 1.5e8;
+
+/* The plan that is best for the goal of those found. work: steps of the search, about; one and its work, one
+ * plan. tell: or NULL. tmp as above. Fails: BERTH_ENOMEM, BERTH_EINTERRUPTED. */
+berth_status berth_train_search(const berth_train_task *x, double work, const atomic_int *cancel,
+                                berth_train_progress *tell, void *ctx, berth_arena *tmp,
                                 berth_train_plan *out, berth_err *err);
 
 /* The parts of that, for searches. */

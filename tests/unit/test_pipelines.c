@@ -194,7 +194,8 @@ static void test_against_all_plans(void **state)
 				a.left[k] = w.x.kind[k].n_devs;
 			try_stages(&a, 0);
 		}
-		assert_ok(berth_train_search(&w.x, NULL, &tmp, &found, &err), &err);
+		assert_ok(berth_train_search(&w.x, BERTH_TRAIN_WORK, NULL, NULL, NULL, &tmp, &found, &err),
+		          &err);
 		assert_int_equal(found.n_stages > 0, a.best.n_stages > 0);
 		if (found.n_stages == 0)
 			continue;
@@ -210,6 +211,33 @@ static void test_against_all_plans(void **state)
 	print_message("%d of %d the best, worst %.4f, %d stages of two kinds\n", same, n, worst, unlike);
 	assert_true(worst >= 0.98);
 	assert_true(n > (BERTH_DEBUG ? 40 : 400) && unlike > 0);
+	berth_arena_free(&tmp);
+}
+
+/* Many devices: what is looked at keeps to the work, and the same work finds the same. */
+static void test_work_is_limited(void **state)
+{
+	(void)state;
+	berth_arena tmp = {0};
+	berth_err err;
+	int32_t n = 0;
+	for (uint64_t seed = 0; seed < 60; seed++) {
+		instance w;
+		berth_train_plan little, again, much;
+		draw(&w, seed);
+		w.x.samples = 8;
+		for (int32_t k = 0; k < w.x.n_kinds; k++)
+			w.x.kind[k].n_devs = 40 * w.x.kind[k].per_host;
+		assert_ok(berth_train_search(&w.x, 2000, NULL, NULL, NULL, &tmp, &little, &err), &err);
+		assert_ok(berth_train_search(&w.x, 2000, NULL, NULL, NULL, &tmp, &again, &err), &err);
+		assert_ok(berth_train_search(&w.x, 2e6, NULL, NULL, NULL, &tmp, &much, &err), &err);
+		assert_true(little.looked_at <= 4000 && little.n_stages > 0);
+		assert_true(little.value == again.value && little.looked_at == again.looked_at);
+		assert_true(little.value <= much.value * 1.5);
+		n += much.looked_at > 4000;
+	}
+	print_message("%d of 60 have more to look at\n", n);
+	assert_true(n > 5);
 	berth_arena_free(&tmp);
 }
 
@@ -242,7 +270,7 @@ static berth_status work(void *ctx, berth_arena *mem, berth_arena *tmp, berth_er
 {
 	(void)mem;
 	berth_train_plan p;
-	return berth_train_search(&((instance *)ctx)->x, NULL, tmp, &p, err);
+	return berth_train_search(&((instance *)ctx)->x, BERTH_TRAIN_WORK, NULL, NULL, NULL, tmp, &p, err);
 }
 
 static void test_each_allocation_may_fail(void **state)
@@ -258,6 +286,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_formula),
 		cmocka_unit_test(test_against_all_plans),
+		cmocka_unit_test(test_work_is_limited),
 		cmocka_unit_test(test_lacks),
 		cmocka_unit_test(test_each_allocation_may_fail),
 	};
