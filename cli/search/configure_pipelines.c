@@ -51,7 +51,7 @@ static berth_status check_goal(const view *v, berth_err *err)
 				"goal %s needs watts, but device '%s' has no \"idle_w\" and \"busy_w\": add "
 				"them, or choose the goal time",
 				goals[v->x.goal], d->name);
-		if (v->x.goal == BERTH_TRAIN_MONEY && d->price_h == 0)
+		if (v->x.goal == BERTH_TRAIN_MONEY && isnan(d->price_h))
 			return berth_fail(
 				err, BERTH_EINVAL,
 				"goal money needs prices, but device '%s' has no \"price_h\": add it, or "
@@ -93,7 +93,7 @@ static RESULT_KIND(stage_kind, "", "", STAGE);
 	IF(v->p.n_stages > 0, NUMBER, "step_s", "s", "", v->p.step_s)                                        \
 	IF(v->p.n_stages > 0, NUMBER_OR_NULL, "energy_j", "J", "of a step; null: no watts", v->p.energy_j)   \
 	IF(v->p.n_stages > 0, NUMBER_OR_NULL, "money", "",                                                   \
-	   "of a step, in the currency of `price_h`; null: no prices", v->p.money > 0 ? v->p.money : NAN)    \
+	   "of a step, in the currency of `price_h`; null: not all have one", v->p.money)                    \
 	K(LIST(stage_kind), "stages", "", "in the order of the [layers](layers.md)", stages)
 RESULT_KIND(pipelines_document, "Configure by pipelines", "`configure --pipelines --json`.", PLAN);
 
@@ -137,13 +137,13 @@ static berth_status print(cli *c, const view *v, berth_err *err)
 	cli_say("%lld micro-batch%s of %lld; no plan's step is shorter than %s (%s less)\n",
 	        (long long)p->n_micro, p->n_micro == 1 ? "" : "es", (long long)p->micro_batch,
 	        berth_text_seconds(b, p->bound_s), cli_percent(k, 1 - p->bound_s / p->step_s));
-	if (!isnan(p->energy_j) || p->money > 0)
+	if (!isnan(p->energy_j) || !isnan(p->money))
 		cli_say("a step takes");
 	if (!isnan(p->energy_j))
 		cli_say(" %.4g J", p->energy_j);
-	if (p->money > 0)
+	if (!isnan(p->money))
 		cli_say("%s %.4g of money", isnan(p->energy_j) ? "" : " and", p->money);
-	cli_say(isnan(p->energy_j) && p->money == 0 ? "\n" : "\n\n");
+	cli_say(isnan(p->energy_j) && isnan(p->money) ? "\n" : "\n\n");
 	cli_table_init(&t, &c->mem, "rlrrrr");
 	cli_table_head(&t, "layers|replicas x devices|forward|backward|sync|memory");
 	for (const berth_train_stage *g = p->stage; g < p->stage + p->n_stages; g++) {

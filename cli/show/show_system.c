@@ -91,8 +91,12 @@ static berth_status print_devices(cli *c, const berth_system *s, berth_err *err)
 {
 	cli_table t;
 	char buf[32];
-	cli_table_init(&t, &c->mem, "llrrrrrrr");
-	cli_table_head(&t, "device|kind|FLOP/s|memory/s|memory|overhead|slots|idle W|busy W");
+	bool prices = false;
+	for (int32_t d = 0; d < s->n_devs; d++)
+		prices |= !isnan(s->dev_price_h[d]);
+	cli_table_init(&t, &c->mem, prices ? "llrrrrrrrr" : "llrrrrrrr");
+	cli_table_head(&t, prices ? "device|kind|FLOP/s|memory/s|memory|overhead|slots|idle W|busy W|price/h"
+	                          : "device|kind|FLOP/s|memory/s|memory|overhead|slots|idle W|busy W");
 	for (int32_t d = 0; d < s->n_devs; d++) {
 		cli_cell_text(&t, s->dev_name[d]);
 		cli_cell_text(&t, s->dev_kind[d]);
@@ -104,6 +108,9 @@ static berth_status print_devices(cli *c, const berth_system *s, berth_err *err)
 		cli_cell_int(&t, s->dev_slots[d]);
 		cli_cell(&t, "%s", isnan(s->dev_idle_w[d]) ? "-" : berth_text_double(buf, s->dev_idle_w[d]));
 		cli_cell(&t, "%s", isnan(s->dev_busy_w[d]) ? "-" : berth_text_double(buf, s->dev_busy_w[d]));
+		if (prices)
+			cli_cell(&t, "%s",
+			         isnan(s->dev_price_h[d]) ? "-" : berth_text_double(buf, s->dev_price_h[d]));
 	}
 	return cli_table_print(&t, CLI_AS_TEXT, err);
 }

@@ -126,7 +126,7 @@ const berth_system_figure berth_system_figures[BERTH_N_FIGURES] = {
 	{OF_DEVICE(slots, COUNT), 1, BERTH_MAX_SLOTS, 1, false, BERTH_PLAIN},
 	{OF_DEVICE(idle_w, NUMBER), 0, 1e12, NAN, true, BERTH_WATTS},
 	{OF_DEVICE(busy_w, NUMBER), 0, 1e12, NAN, true, BERTH_WATTS},
-	{OF_DEVICE(price_h, NUMBER), 0, 1e12, 0, true, BERTH_PLAIN},
+	{OF_DEVICE(price_h, NUMBER), 0, 1e12, NAN, true, BERTH_PLAIN},
 	{OF_DEVICE(units, COUNT), 1, 1 << 20, 0, true, BERTH_PLAIN},
 	{OF_DEVICE(lanes, COUNT), 1, 1 << 20, 0, true, BERTH_PLAIN},
 	{OF_DEVICE(cache_bytes, NUMBER), 1, 0x1p53, 0, true, BERTH_BYTES},

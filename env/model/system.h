@@ -62,7 +62,7 @@ typedef struct berth_system {
 	bool *dev_contiguous;            /* its operators are one piece: no path leaves it and comes back */
 	int32_t *dev_slots;              /* [1, BERTH_MAX_SLOTS] */
 	double *dev_idle_w, *dev_busy_w; /* both NAN: not given */
-	double *dev_price_h;             /* of an hour, in any currency; 0: not given */
+	double *dev_price_h;             /* of an hour, in any currency; NAN: not given */
 
 	/* By what the model of times goes. A device without a class or one of the figures is timed by the
 	 * roofline, and so are all where roofline is set. */

@@ -96,7 +96,8 @@ static void write_device(const berth_system *s, int32_t d, berth_json_out *w)
 		berth_json_put_number(w, "idle_w", s->dev_idle_w[d]);
 		berth_json_put_number(w, "busy_w", s->dev_busy_w[d]);
 	}
-	put_given(w, "price_h", s->dev_price_h[d]);
+	if (!isnan(s->dev_price_h[d]))
+		berth_json_put_number(w, "price_h", s->dev_price_h[d]);
 	berth_json_close(w, '}');
 	berth_json_flat(w, false);
 }

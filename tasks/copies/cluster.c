@@ -35,8 +35,7 @@ static bool same_lists(const berth_system *s, int32_t a, int32_t b)
 	return true;
 }
 
-/* A device without a kind has its name for one; measured times may go by it. */
-static bool same_device(const berth_system *s, int32_t a, int32_t b)
+bool berth_device_figures_same(const berth_system *s, int32_t a, int32_t b)
 {
 	if (!berth_system_figures_same(s, BERTH_OF_DEVICE, a, b))
 		return false;
@@ -44,9 +43,8 @@ static bool same_device(const berth_system *s, int32_t a, int32_t b)
 	for (int p = 0; p < BERTH_N_PRECISIONS; p++)
 		if (peaks[a * BERTH_N_PRECISIONS + p] != peaks[b * BERTH_N_PRECISIONS + p])
 			return false;
-	return strcmp(s->dev_kind[a], s->dev_kind[b]) == 0 && s->dev_class[a] == s->dev_class[b] &&
-	       s->dev_contiguous[a] == s->dev_contiguous[b] && same_by_type(&s->efficiency, a, b) &&
-	       same_by_type(&s->scale, a, b) && same_lists(s, a, b);
+	return s->dev_class[a] == s->dev_class[b] && s->dev_contiguous[a] == s->dev_contiguous[b] &&
+	       same_by_type(&s->efficiency, a, b) && same_by_type(&s->scale, a, b) && same_lists(s, a, b);
 }
 
 /* Let a go to b in a map and its inverse; false where either goes elsewhere already. */
@@ -81,8 +79,10 @@ static void forget(places *x)
 static bool change_places(places *x, const int32_t *a, const int32_t *b, int32_t n)
 {
 	bool same = true;
+	/* A device without a kind has its name for one; measured times may go by it. */
 	for (int32_t i = 0; i < n && same; i++)
-		same = same_device(x->s, a[i], b[i]);
+		same = berth_device_figures_same(x->s, a[i], b[i]) &&
+		       strcmp(x->s->dev_kind[a[i]], x->s->dev_kind[b[i]]) == 0;
 	if (!same)
 		return false;
 	for (int32_t i = 0; i < n; i++) {

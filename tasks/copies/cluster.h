@@ -30,6 +30,9 @@ berth_status berth_cluster_new(const berth_system *s, berth_arena *mem, berth_ar
 berth_status berth_cluster_probe(const berth_cluster *c, int64_t bytes, berth_arena *mem, berth_arena *tmp,
                                  berth_problem *out, berth_err *err);
 
+/* Have two devices alike all that times, memory and costs come from? Their kinds' names may differ. */
+bool berth_device_figures_same(const berth_system *s, int32_t a, int32_t b);
+
 static inline int32_t berth_host_size(const berth_cluster *c, int32_t host)
 {
 	return c->host_off[host + 1] - c->host_off[host];

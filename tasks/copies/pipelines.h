@@ -40,7 +40,7 @@ typedef struct berth_train_kind {
 	int32_t n_devs, per_host; /* all of them; those of one host */
 	int64_t memory_bytes;     /* -1: no limit */
 	double idle_w, busy_w;    /* NAN: not given */
-	double price_h;           /* 0: not given */
+	double price_h;           /* NAN: not given */
 	/* Devices of a replica: 1, 2, 4, ... as long as they divide per_host. */
 	int32_t n_widths;
 	const int32_t *barred;          /* [n_layers+1] layers among the first that cannot run there */
@@ -90,7 +90,7 @@ typedef struct berth_train_plan {
 	int32_t n_stages; /* 0: none was found */
 	berth_train_stage stage[BERTH_MOST_TRAIN_STAGES];
 	int64_t micro_batch, n_micro;   /* samples of one, and how many */
-	double step_s, energy_j, money; /* of a step; energy_j NAN: no watts */
+	double step_s, energy_j, money; /* of a step; NAN: no watts, no price */
 	double value;                   /* of the goal */
 	double bound_s;                 /* no plan's step is shorter (docs/clusters.md) */
 	double looked_at;               /* stages that were tried */

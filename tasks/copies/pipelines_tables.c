@@ -127,17 +127,11 @@ static berth_status count_weights(const berth_graph *g, const berth_granularity 
 
 /* ---- devices ---- */
 
-static bool same_figure(double a, double b)
-{
-	return a == b || (isnan(a) && isnan(b));
-}
-
+/* By figures, as times at one batch may be alike and at others not; measured ones may go by names too. */
 static bool same_device(const berth_problem *p, int32_t a, int32_t b)
 {
-	const berth_system *s = p->s;
 	bool same = berth_dev_most_bytes(p, a) == berth_dev_most_bytes(p, b) &&
-	            same_figure(s->dev_idle_w[a], s->dev_idle_w[b]) &&
-	            same_figure(s->dev_busy_w[a], s->dev_busy_w[b]) && s->dev_price_h[a] == s->dev_price_h[b];
+	            berth_device_figures_same(p->s, a, b);
 	for (int32_t op = 0; op < p->n_ops && same; op++)
 		same = berth_op_time(p, op, a) == berth_op_time(p, op, b) &&
 		       berth_op_legal(p, op, a) == berth_op_legal(p, op, b);
@@ -204,6 +198,7 @@ static berth_status time_ways(const berth_cluster *c, const int32_t *dev_kind, b
                               berth_arena *tmp, berth_arena *tmp2, berth_err *err)
 {
 	const berth_system *s = c->s;
+	bool far[BERTH_MOST_TRAIN_KINDS][BERTH_MOST_TRAIN_KINDS] = {0}; /* such are in unlike hosts */
 	double more = 1 << 30;
 	for (int32_t l = 0; l < s->n_links; l++)
 		more = fmin(more, ceil(1e6 * s->link_bandwidth[l]));
@@ -221,7 +216,8 @@ static berth_status time_ways(const berth_cluster *c, const int32_t *dev_kind, b
 				bool apart = c->dev_host[a] != c->dev_host[b];
 				if (a == b || apart == (pass == 1))
 					continue;
-				if (pass == 0 || h->byte_s == 0)
+				far[dev_kind[a]][dev_kind[b]] |= apart;
+				if (pass == 0 || !far[dev_kind[a]][dev_kind[b]])
 					take_slower(h, latency_s, byte_s);
 				if (apart || dev_kind[a] != dev_kind[b])
 					continue;
