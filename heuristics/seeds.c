@@ -97,6 +97,7 @@ void berth_seeds_begin(berth_search *s)
 	double most_ns = SHARE * 1e9 * fmax(s->cfg.time_s, s->cfg.cpu_s);
 	if (berth_search_timed(s))
 		s->may_work_ns = s->worked_ns + fmax(most_ns, BERTH_SURE_NS);
+	s->may_dear_ns = dear_ns(s) < BERTH_SURE_NS ? s->worked_ns + dear_ns(s) : s->may_work_ns;
 }
 
 void berth_seeds_end(berth_search *s)
@@ -132,8 +133,8 @@ bool berth_seeds_may_run(berth_search *s, int32_t i)
 		return false;
 	if (i == 0)
 		s->worked_ns += berth_seeds[0].work_ns(s->p);
-	if (berth_seeds[i].work_ns == berth_seed_pbqp_ns && dear_ns(s) < BERTH_SURE_NS)
-		s->may_work_ns = fmin(s->may_work_ns, dear_ns(s));
+	if (berth_seeds[i].work_ns == berth_seed_pbqp_ns)
+		s->may_work_ns = s->may_dear_ns;
 	if (i == 0 || berth_seeds_left(s, berth_seeds[i].work_ns(s->p)))
 		return true;
 	leave_out(s, berth_seeds[i].method->name);

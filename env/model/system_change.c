@@ -2,6 +2,7 @@
  * whatever a device has goes with it. */
 #include "system_change.h"
 
+#include "engine_rules.h"
 #include "system_json.h"
 
 typedef struct changer {
@@ -132,8 +133,11 @@ static berth_status close_doc(changer *c)
 		return BERTH_OK;
 	char *text = cJSON_PrintUnformatted(c->doc);
 	BERTH_TRY(berth_got(text, c->err));
+	const berth_engine_rules *engine = c->s.engine; /* no file tells it */
 	berth_status st = berth_system_parse_json("the changed system", text, strlen(text), c->mem, c->tmp,
 	                                          &c->s, c->err);
+	if (st == BERTH_OK)
+		st = berth_system_for(engine, &c->s, c->err);
 	cJSON_free(text);
 	cJSON_Delete(c->doc);
 	c->doc = NULL;

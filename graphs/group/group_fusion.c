@@ -12,6 +12,7 @@
  * forward operators fuse, and only their forward consumers count: the backward pass follows through its
  * colocation with the weights. What that makes cyclic is cut (group_take_labels). */
 
+#include "graph_build.h"
 #include "group.h"
 #include "sort.h"
 
@@ -247,6 +248,12 @@ static bool stays_inside(const fusing *f, int32_t t)
 	return f->g->tensor_use_off[t] < f->g->tensor_use_off[t + 1];
 }
 
+/* A kernel's sum is no more than a graph may hold of one operator. */
+static void add(int64_t *sum, int64_t x)
+{
+	*sum = x < GRAPH_MAX_BYTES - *sum ? *sum + x : GRAPH_MAX_BYTES;
+}
+
 static int64_t less(int64_t a, int64_t b)
 {
 	return a > b ? a - b : 0;
@@ -265,11 +272,11 @@ static void add_member(fusing *f, int32_t op)
 			write = less(write, g->tensor_bytes[t]);
 	s->flops += g->op_flops[op];
 	s->macs += g->op_macs[op];
-	s->read_bytes += read;
-	s->write_bytes += write;
-	s->param_bytes += g->op_param_bytes[op];
-	s->state_bytes += g->op_state_bytes[op];
-	s->output_bytes += g->op_output_bytes[op];
+	add(&s->read_bytes, read);
+	add(&s->write_bytes, write);
+	add(&s->param_bytes, g->op_param_bytes[op]);
+	add(&s->state_bytes, g->op_state_bytes[op]);
+	add(&s->output_bytes, g->op_output_bytes[op]);
 	if (g->op_workspace_bytes[op] > s->workspace_bytes)
 		s->workspace_bytes = g->op_workspace_bytes[op];
 }
