@@ -160,6 +160,26 @@ static berth_status print(cli *c, const view *v, berth_err *err)
 	return cli_table_print(&t, CLI_AS_TEXT, err);
 }
 
+/* The least batch that makes few enough micro-batches, over the devices of two kinds; 0: some that are given
+ * may do. */
+static int64_t least_batch(const berth_train_task *x)
+{
+	int64_t first = 0, second = 0, batch = 0, least = x->samples, size = x->samples;
+	for (int32_t k = 0; k < x->n_kinds; k++) {
+		int64_t n = x->kind[k].n_devs;
+		second = n > first ? first : berth_max(n, second);
+		first = berth_max(n, first);
+	}
+	for (int32_t b = 0; b < x->n_batches; b++)
+		batch = berth_max(batch, x->batch[b]);
+	for (int64_t n = 1; n <= BERTH_MOST_MICRO_BATCHES; n++)
+		for (int64_t r = 1; r <= first + second && x->samples % n == 0; r++) {
+			size = x->samples / n;
+			least = size % r ? least : berth_min(least, size / r);
+		}
+	return batch * (first + second) < size ? least : 0;
+}
+
 /* A layer that no device holds, even over all devices of a host; or all of them together. */
 static berth_status tell_infeasible(const cli *c, const view *v, berth_err *err)
 {
@@ -192,6 +212,14 @@ static berth_status tell_infeasible(const cli *c, const view *v, berth_err *err)
 			"hold %s: %s too little; give more memory",
 			c->args[0], berth_text_bytes(a, (double)need), v->m->s.name,
 			berth_text_bytes(b, (double)all), berth_text_bytes(k, (double)(need - all)));
+	int64_t least = least_batch(&v->x);
+	if (least > 0)
+		return berth_fail(
+			err, BERTH_EINFEASIBLE,
+			"a step has at most %d micro-batches, and the batches of %s on %s are too small for "
+			"%lld samples; give --batches of %lld or more, or fewer samples",
+			BERTH_MOST_MICRO_BATCHES, c->args[0], v->m->s.name, (long long)v->x.samples,
+			(long long)least);
 	return berth_fail(
 		err, BERTH_EINFEASIBLE,
 		"no pipeline of %s on %s was found for a step of %lld: each layer fits somewhere, but not "

@@ -66,7 +66,7 @@ bool berth_train_stage_value(const berth_train_task *x, berth_train_stage *g, in
 		update_s = fmax(update_s, update[g->to] - update[g->from]);
 	}
 	g->sync_s = sum_s(x, g, bytes) + update_s;
-	return true;
+	return isfinite(g->sync_s);
 }
 
 /* Hosts of a stage, at least, that send at once. */
@@ -199,7 +199,7 @@ berth_status berth_train_value(const berth_train_task *x, berth_train_plan *p, b
 	}
 	BERTH_TRY(run_passes(x, p, tmp, err));
 	p->value = berth_train_goal_value(x, p->step_s, joules, used, &p->energy_j, &p->money);
-	*fits = true;
+	*fits = isfinite(p->step_s);
 	return BERTH_OK;
 }
 

@@ -21,7 +21,7 @@ enum {
 	BERTH_MOST_TRAIN_SAMPLES = 1 << 20
 };
 
-/* What a message takes: the slowest way there is between such devices. */
+/* What a message takes: the slowest way there is between such devices. latency_s INFINITY: over others. */
 typedef struct berth_train_hop {
 	double latency_s, byte_s;
 } berth_train_hop;

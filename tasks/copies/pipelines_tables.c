@@ -192,6 +192,23 @@ static void take_slower(berth_train_hop *h, double latency_s, double byte_s)
 	h->byte_s = fmax(h->byte_s, byte_s);
 }
 
+/* Does the way lead over a host without devices of either kind that would have to be on, and paid? */
+static bool needs_others(const berth_problem *p, const berth_cluster *c, const int32_t *dev_kind, int32_t a,
+                         int32_t b)
+{
+	const berth_system *s = c->s;
+	BERTH_EACH (i, p->route_off, p->class_pair_route[a * s->n_devs + b]) {
+		int32_t d = s->link_to[p->route_link[i]];
+		bool own = !(s->dev_idle_w[d] > 0 || s->dev_price_h[d] > 0);
+		BERTH_EACH (j, c->host_off, c->dev_host[d])
+			own |= dev_kind[c->host_dev[j]] == dev_kind[a] ||
+			       dev_kind[c->host_dev[j]] == dev_kind[b];
+		if (!own)
+			return true;
+	}
+	return false;
+}
+
 /* The slowest ways by devices' kinds: between hosts, where devices of both kinds are in unlike ones, and
  * inside of one, there by the figures of collectives. */
 static berth_status time_ways(const berth_cluster *c, const int32_t *dev_kind, berth_train_task *x,
@@ -216,6 +233,8 @@ static berth_status time_ways(const berth_cluster *c, const int32_t *dev_kind, b
 				bool apart = c->dev_host[a] != c->dev_host[b];
 				if (a == b || apart == (pass == 1))
 					continue;
+				if (apart && needs_others(&many, c, dev_kind, a, b))
+					latency_s = INFINITY;
 				far[dev_kind[a]][dev_kind[b]] |= apart;
 				if (pass == 0 || !far[dev_kind[a]][dev_kind[b]])
 					take_slower(h, latency_s, byte_s);
