@@ -50,25 +50,36 @@ static berth_status read_kind(const char *text, berth_request_kind *q, berth_err
 	                          text);
 }
 
+/* One of the limits, from its mark on; its end. NULL: not so, *why tells. */
+static const char *read_limit(const char *at, char mark, berth_request_task *x, const char **why)
+{
+	bool first = strncmp(at + 1, "first<=", 7) == 0;
+	double *into = first ? &x->first_s : &x->token_s;
+	*why = "is neither first<=TIME nor token<=TIME";
+	if (*at != mark || (!first && strncmp(at + 1, "token<=", 7) != 0))
+		return NULL;
+	*why = *into > 0 ? "is given twice" : "is no time above 0 and up to 1e6 s";
+	if (*into > 0)
+		return NULL;
+	*into = berth_unit_number(BERTH_SECONDS, at + 8, &at);
+	return *into > 0 && *into <= 1e6 && (!*at || *at == ',') ? at : NULL;
+}
+
 /* "throughput:first<=2s,token<=50ms" */
 static berth_status read_limits(const char *text, berth_request_task *x, berth_err *err)
 {
-	const char *at = text ? text : "throughput";
-	bool right = strncmp(at, "throughput", 10) == 0;
-	for (at += right ? 10 : 0; right && *at;) {
-		const char *mark = at == text + 10 ? ":" : ",";
-		bool first = strncmp(at + 1, "first<=", 7) == 0;
-		double *into = first ? &x->first_s : &x->token_s;
-		right = *at == *mark && *into == 0 && (first || strncmp(at + 1, "token<=", 7) == 0);
-		*into = right ? berth_unit_number(BERTH_SECONDS, at + 8, &at) : 0;
-		right = right && *into > 0 && *into <= 1e6;
+	const char *at = text ? text : "throughput", *part = at, *why = "is another goal";
+	at = strncmp(at, "throughput", 10) == 0 ? at + 10 : NULL;
+	while (at && *at) {
+		part = at + (*at == ':' || *at == ',');
+		at = read_limit(at, at == text + 10 ? ':' : ',', x, &why);
 	}
-	return right ? BERTH_OK
-	             : berth_fail(
-			       err, BERTH_EINVAL,
-			       "option --goal: '%.80s'; with --requests expected throughput, or with limits "
-			       "for reading and for a token, as in throughput:first<=2s,token<=50ms",
-			       text);
+	return at ? BERTH_OK
+	          : berth_fail(err, BERTH_EINVAL,
+	                       "option --goal: '%.80s': '%.80s' %s; with --requests expected throughput, or "
+	                       "with limits for reading and for a token, as in "
+	                       "throughput:first<=2s,token<=50ms",
+	                       text, part, why);
 }
 
 /* ---- the model in each use ---- */
@@ -237,7 +248,7 @@ static berth_status tell_infeasible(cli *c, const requests *r, berth_err *err)
 		text = "; each of them alone may be possible";
 	if (why->kept_per_s > 0)
 		kept = berth_arena_printf(
-			&c->mem, ": %s%s%s%s%s %s kept by %.4g requests/s; or",
+			&c->mem, ": %s%s%s%s%s %s kept by %.4g requests/s; ask for that, or",
 			why->kept_s[0] > 0 ? "first<=" : "",
 			why->kept_s[0] > 0 ? berth_text_seconds(a, why->kept_s[0]) : "",
 			why->kept_s[0] > 0 && why->kept_s[1] > 0 ? " and " : "",

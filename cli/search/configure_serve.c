@@ -648,7 +648,8 @@ static berth_status tell_infeasible(cli *c, const view *v, berth_err *err)
 		                  berth_text_seconds(d, MOST_S));
 	return berth_fail(err, BERTH_EINFEASIBLE,
 	                  "no plan for %s on %s was found within latency<=%s%s: latency<=%s is kept by %.4g "
-	                  "samples/s; or give smaller batches (--batches), quicker devices or links",
+	                  "samples/s; ask for that, or give smaller batches (--batches), quicker devices or "
+	                  "links",
 	                  c->args[0], v->s.name, berth_text_seconds(b, v->most_s), text,
 	                  berth_text_seconds(d, why->kept_s[0]), why->kept_per_s);
 }
