@@ -9,7 +9,7 @@ typedef struct args {
 	const char *on, *goal, *out, *pipelines;
 	const char *batch_dim; /* what holds the batch: stands before the first of them */
 	cli_texts batches, steps;
-	cli_texts servers, requests;
+	cli_texts servers, layout, requests;
 } args;
 
 /* ---- arguments ---- */
@@ -268,6 +268,9 @@ static berth_status run(cli *c, berth_err *err)
 		{"serve", 0, CLI_LIST, &a.servers, "N|HOST=N,...",
 	         "lay copies of an inference graph over so many servers like each host, for throughput; 1 of "
 	         "each that is not named"},
+		{"layout", 0, CLI_LIST, &a.layout, "HOST:FIRST-LAST,...",
+	         "with --serve: value this layout, a node each with the layers it holds, in place of a "
+	         "search"},
 		{"pipelines", 0, CLI_TEXT, &a.pipelines, "N",
 	         "train by pipelines of layers over unlike devices, with N samples in a step; --batches are "
 	         "what a group of devices may have of a micro-batch\tcopies that exchange their gradients"},
@@ -290,7 +293,7 @@ static berth_status run(cli *c, berth_err *err)
 	}
 	BERTH_TRY(load(c, &a, &v, err));
 	if (a.servers.n)
-		return configure_serve(c, &v, &a.servers, &a.steps, a.goal, err);
+		return configure_serve(c, &v, &a.servers, &a.steps, &a.layout, a.goal, err);
 	if (a.pipelines)
 		return configure_pipelines(c, &v, a.pipelines, a.goal, err);
 	BERTH_TRY(configure(c, &v, err));
@@ -318,6 +321,8 @@ static const cli_rule rules[] = {
 	{"pipelines", "output",
          "configure: -o writes copies; leave it out beside --pipelines, whose --json tells stages"},
 	{"pipelines", "steps", "configure: --pipelines goes by simulated times: leave out --steps"},
+	{"layout", "!serve", "configure: --layout is for --serve: give that, too"},
+	{"layout", "requests", "configure: --layout is not valued for --requests: leave one of them out"},
 	{"requests", "!serve", "configure: --requests is for --serve: give that, too"},
 	{"requests", "steps", "configure: --requests goes by simulated times: leave out --steps"}};
 

@@ -89,11 +89,20 @@ static berth_status read_goal(const char *text, double *most_s, berth_err *err)
 	                            "option --goal: a limit of %.10g s; expected 1 ns to 1000000 s", *most_s);
 }
 
+/* The kind of that name of v->x; n_kinds: none. */
+static int32_t kind_named(const view *v, const char *text, size_t len)
+{
+	int32_t k = 0;
+	while (k < v->x->n_kinds &&
+	       (strncmp(v->x->kind[k].name, text, len) != 0 || v->x->kind[k].name[len]))
+		k++;
+	return k;
+}
+
 /* HOST:LAYERS=SECONDS into step_s [n_kinds][n_blocks+1]. */
 static berth_status read_measured(const view *v, const char *text, double *step_s, berth_err *err)
 {
 	const char *is = strrchr(text, '='), *colon = is, *end = NULL;
-	int32_t k = 0;
 	while (colon && colon > text && *colon != ':')
 		colon--;
 	double layers = is && *colon == ':' ? berth_text_number(colon + 1, &end) : 0;
@@ -105,9 +114,7 @@ static berth_status read_measured(const view *v, const char *text, double *step_
 			"option --steps: '%.60s' is not HOST:LAYERS=SECONDS, as in a:4=1.5ms, with 1 to "
 			"%d layers, and from 1 ns to 1000000 s",
 			text, v->x->n_blocks);
-	while (k < v->x->n_kinds && (strncmp(v->x->kind[k].name, text, (size_t)(colon - text)) != 0 ||
-	                             v->x->kind[k].name[colon - text]))
-		k++;
+	int32_t k = kind_named(v, text, (size_t)(colon - text));
 	if (k == v->x->n_kinds)
 		return berth_fail(err, BERTH_EINVAL, "option --steps: no servers are like a host '%.*s'",
 		                  (int)(colon - text), text);
@@ -116,6 +123,48 @@ static berth_status read_measured(const view *v, const char *text, double *step_
 		return berth_fail(err, BERTH_EINVAL, "option --steps: %d layers of '%.80s' stand twice",
 		                  (int)layers, v->x->kind[k].name);
 	*at = time_s;
+	return BERTH_OK;
+}
+
+/* HOST:FIRST-LAST, a node each, as groups of l. */
+static berth_status read_layout(cli *c, const view *v, berth_layers *l, berth_err *err)
+{
+	size_t cap = 0;
+	*l = (berth_layers){0};
+	for (int32_t i = 0; i < v->given->n; i++) {
+		const char *text = v->given->text[i], *colon = strrchr(text, ':'), *end = "?";
+		double from = colon ? berth_text_number(colon + 1, &end) : 0;
+		double to = *end == '-' ? berth_text_number(end + 1, &end) : from;
+		if (*end || !(from >= 1 && from <= to && to <= v->x->n_blocks) || from != floor(from) ||
+		    to != floor(to))
+			return berth_fail(err, BERTH_EINVAL,
+			                  "option --layout: '%.60s' is not HOST:FIRST-LAST, as in a:1-4, "
+			                  "with layers from 1 to %d",
+			                  text, v->x->n_blocks);
+		int32_t k = kind_named(v, text, (size_t)(colon - text));
+		if (k == v->x->n_kinds)
+			return berth_fail(err, BERTH_EINVAL,
+			                  "option --layout: no servers are like a host '%.*s'",
+			                  (int)(colon - text), text);
+		BERTH_TRY(BERTH_PUSH(&c->mem, l->group, l->n_groups, &cap, err,
+		                     (berth_layout_group){k, (int32_t)from - 1, (int32_t)to, 1, 0}));
+	}
+	return BERTH_OK;
+}
+
+/* Does some node hold each layer? */
+static berth_status check_held(const view *v, const berth_layers *l, berth_err *err)
+{
+	for (int32_t b = 0; b < v->x->n_blocks; b++) {
+		bool held = false;
+		for (int32_t i = 0; i < l->n_groups; i++)
+			held |= l->group[i].from <= b && b < l->group[i].to;
+		if (!held)
+			return berth_fail(err, BERTH_EINFEASIBLE,
+			                  "option --layout: no node holds layer %d of %d, %.80s: give it "
+			                  "to one",
+			                  b + 1, v->x->n_blocks, v->blocks.block_name[b]);
+	}
 	return BERTH_OK;
 }
 
@@ -134,10 +183,17 @@ static berth_status lay_out(cli *c, view *v, const berth_serving *all, const ber
                             const configure_view *m, const double *step_s, berth_err *err)
 {
 	berth_layers start = {0}, found;
-	if (berth_serving_same_devices(v->x, at))
-		BERTH_TRY(berth_serving_layout(v->x, &v->plan, &c->mem, &c->tmp, &start, err));
-	BERTH_TRY(berth_serving_lay(all, m->batch, m->n_batches, at, step_s, &start, TRIES, &c->mem,
-	                            &c->tmp, &found, err));
+	if (v->given->n) {
+		BERTH_TRY(read_layout(c, v, &found, err));
+		BERTH_TRY(check_held(v, &found, err));
+		BERTH_TRY(berth_serving_value(all, m->batch, m->n_batches, at, step_s, &c->mem, &c->tmp,
+		                              &found, err));
+	} else {
+		if (berth_serving_same_devices(v->x, at))
+			BERTH_TRY(berth_serving_layout(v->x, &v->plan, &c->mem, &c->tmp, &start, err));
+		BERTH_TRY(berth_serving_lay(all, m->batch, m->n_batches, at, step_s, &start, TRIES, &c->mem,
+		                            &c->tmp, &found, err));
+	}
 	double bound_per_s = fmax(found.bound_per_s, v->layout.bound_per_s);
 	v->quickest_s = v->quickest_s > 0 ? fmin(v->quickest_s, found.quickest_s) : found.quickest_s;
 	if (!v->laid || found.per_s > v->layout.per_s) {
@@ -162,7 +218,7 @@ static berth_status solve(cli *c, view *v, berth_serving *all, const configure_v
 	v->quickest_s = 0;
 	for (int32_t b = 0; b < m->n_batches; b++)
 		all[b].most_ns = llround(v->most_s * 1e9);
-	for (int32_t b = 0; b < m->n_batches && steps->n == 0; b++) {
+	for (int32_t b = 0; b < m->n_batches && steps->n == 0 && v->given->n == 0; b++) {
 		berth_serving_plan plan;
 		double samples = (double)m->batch[b];
 		cli_progress_count(&v->progress, "batches", b, m->n_batches);
@@ -662,9 +718,10 @@ static berth_status search(cli *c, view *v, berth_serving *at, const configure_v
 }
 
 berth_status configure_serve(cli *c, const configure_view *m, const cli_texts *servers,
-                             const cli_texts *steps, const char *goal, berth_err *err)
+                             const cli_texts *steps, const cli_texts *layout, const char *goal,
+                             berth_err *err)
 {
-	view v = {.s = m->s};
+	view v = {.s = m->s, .given = layout};
 	serve_short why;
 	berth_serving *at;
 	for (int32_t op = 0; op < m->graph->n_ops; op++)
@@ -674,6 +731,10 @@ berth_status configure_serve(cli *c, const configure_view *m, const cli_texts *s
 			                  "--serve to train",
 			                  c->args[0]);
 	BERTH_TRY(read_goal(goal, &v.most_s, err));
+	if (layout->n && v.most_s > 0)
+		return berth_fail(err, BERTH_EINVAL,
+		                  "option --layout: what a sample takes is told, no limit of it is looked "
+		                  "at: leave it out of --goal");
 	BERTH_TRY(open_batches(c, m, &v, servers, &at, err));
 	cli_progress_open(&v.progress, c, "serve");
 	berth_status st = search(c, &v, at, m, steps, &why, err);

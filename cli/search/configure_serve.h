@@ -29,6 +29,7 @@ typedef struct serve_view {
 	const berth_serving *x; /* at the batch of the copies */
 	int64_t batch;
 	berth_serving_plan plan;   /* its rates: in samples; periods: of a batch */
+	const cli_texts *given;    /* HOST:FIRST-LAST, a layout to be valued; empty: one is searched for */
 	const berth_serving *laid; /* has the devices that the layout is for */
 	berth_layers layout;
 	const berth_request_plan *requests; /* [BERTH_N_REQUEST_WAYS] for whole requests; NULL: none */

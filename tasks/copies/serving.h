@@ -118,6 +118,11 @@ berth_status berth_serving_lay(const berth_serving *x, const int64_t *batch, int
                                int32_t tries, berth_arena *mem, berth_arena *tmp, berth_layers *out,
                                berth_err *err);
 
+/* The same nodes' flow of given groups, and the bound of all layouts. Fails: as berth_layout_flow. */
+berth_status berth_serving_value(const berth_serving *x, const int64_t *batch, int32_t n,
+                                 const berth_serving *at, const double *step_s, berth_arena *mem,
+                                 berth_arena *tmp, berth_layers *l, berth_err *err);
+
 /* Sums of the blocks' shares of the work, in the mean over kinds, in sum [n_blocks+1]; on a kind with
  * measured step_s (as above, may be NULL) all are equal. */
 void berth_serving_share(const berth_serving *x, const double *step_s, double *sum);

@@ -174,6 +174,18 @@ berth_status berth_serving_lay(const berth_serving *x, const int64_t *batch, int
 	return BERTH_OK;
 }
 
+berth_status berth_serving_value(const berth_serving *x, const int64_t *batch, int32_t n,
+                                 const berth_serving *at, const double *step_s, berth_arena *mem,
+                                 berth_arena *tmp, berth_layers *l, berth_err *err)
+{
+	berth_layout_kind kind[BERTH_MOST_SERVER_KINDS];
+	double *least_s[BERTH_MOST_SERVER_KINDS];
+	berth_layout_task task = {.n_layers = at->n_blocks, .n_kinds = at->n_kinds, .kind = kind};
+	BERTH_TRY(make_nodes(x, batch, n, at, step_s, INFINITY, mem, kind, least_s, err));
+	BERTH_TRY(berth_layout_flow(&task, l, mem, tmp, err));
+	return berth_layout_bound(&task, tmp, &l->bound_per_s, err);
+}
+
 berth_status berth_serving_layout(const berth_serving *x, const berth_serving_plan *plan, berth_arena *mem,
                                   berth_arena *tmp, berth_layers *out, berth_err *err)
 {
