@@ -2,6 +2,7 @@
  * regression whose coefficients are the shares that types have of a predicted time. */
 #include "scales.h"
 
+#include "fused_times.h"
 #include "op_times.h"
 #include "statistics.h"
 
@@ -57,12 +58,15 @@ static berth_status list_types(fit *f, berth_err *err)
 	return BERTH_OK;
 }
 
-/* What a scale multiplies, and what not, is asked by doubling one of 1. */
-static berth_status add_op(fit *f, const berth_graph *g, int32_t op, double *part, berth_err *err)
+/* What a scale multiplies, and what not, is asked by doubling one of 1. joined: op is a kernel of several. */
+static berth_status add_op(fit *f, const berth_graph *g, int32_t op, bool joined, double *part,
+                           berth_err *err)
 {
 	const char *type = g->op_type[op] < 0 ? NULL : g->type_name[g->op_type[op]];
-	berth_type_on_dev on = berth_type_look_up(f->s, f->dev, type), twice = on;
+	berth_type_on_dev on = berth_type_look_up(f->s, f->dev, type), twice;
 	double scale = on.scale;
+	on.joined = joined;
+	twice = on;
 	on.scale = 1;
 	twice.scale = 2;
 	berth_op_prediction x = berth_op_predict(g, f->s, op, f->dev, &on);
@@ -80,12 +84,30 @@ static berth_status add_op(fit *f, const berth_graph *g, int32_t op, double *par
 	return BERTH_OK;
 }
 
+/* All of g, with what the engine fuses as it does. */
+static berth_status add_all(fit *f, const berth_graph *g, double *part, berth_err *err)
+{
+	BERTH_ARENA(own);
+	berth_fused x = {.g = g};
+	double *kernel_s = NULL;
+	if (berth_fused_there(f->s, f->dev)) {
+		BERTH_TRY(berth_fused_find(g, &own, f->tmp, &x, err));
+		BERTH_TRY_NEW(&own, x.fused.n_ops, err, kernel_s);
+		BERTH_TRY(berth_fused_seconds(&x, f->s, f->dev, kernel_s, f->tmp, err));
+	}
+	for (int32_t k = 0; kernel_s && k < x.fused.n_ops; k++)
+		if (!isnan(kernel_s[k]))
+			BERTH_TRY(add_op(f, &x.fused, k, true, part, err));
+	for (int32_t op = 0; op < g->n_ops; op++)
+		if (!kernel_s || isnan(kernel_s[x.op_new[op]]))
+			BERTH_TRY(add_op(f, g, op, false, part, err));
+	return BERTH_OK;
+}
+
 static berth_status take_apart(fit *f, const berth_timing *t, double *part, berth_err *err)
 {
 	double all = 0;
-	for (int32_t op = 0; op < t->g->n_ops; op++)
-		if (t->op < 0 || t->op == op)
-			BERTH_TRY(add_op(f, t->g, op, part, err));
+	BERTH_TRY(t->op < 0 ? add_all(f, t->g, part, err) : add_op(f, t->g, t->op, false, part, err));
 	for (int32_t k = 0; k < f->n_types + 2; k++)
 		all += part[k];
 	return all > 0 ? BERTH_OK

@@ -2,43 +2,75 @@
 #include "fused_times.h"
 
 #include "coarsen.h"
+#include "engine_rules.h"
 #include "op_times.h"
 
-static bool is_gpu(const berth_system *s, int32_t d)
+berth_status berth_fused_find(const berth_graph *g, berth_arena *mem, berth_arena *tmp, berth_fused *out,
+                              berth_err *err)
 {
-	return s->dev_class[d] == BERTH_CLASS_GPU;
+	berth_granularity kernels;
+	out->g = g;
+	BERTH_TRY_NEW(mem, g->n_ops, err, out->op_new);
+	BERTH_TRY(berth_granularity_find(g, BERTH_GRAIN_KERNEL, mem, tmp, &kernels, err));
+	return berth_graph_fuse_kernels(g, &kernels, out->op_new, mem, tmp, &out->fused, err);
 }
 
-/* Seconds of op on dev by the model of times alone, where nothing was measured; NAN: not so. */
-static double modelled_s(const berth_graph *g, const berth_system *s, int32_t op, int32_t dev)
+bool berth_fused_there(const berth_system *s, int32_t dev)
 {
-	const berth_type_on_dev type =
-		berth_type_look_up(s, dev, g->op_type[op] < 0 ? NULL : g->type_name[g->op_type[op]]);
+	return s->engine && s->engine->fuses && s->dev_class[dev] == BERTH_CLASS_GPU;
+}
+
+/* Seconds of op on dev by the model of times, without the device's scale; NAN: not so. */
+static double modelled_s(const berth_graph *g, const berth_system *s, int32_t op, int32_t dev,
+                         berth_type_on_dev type)
+{
+	type.scale = 1;
 	berth_op_prediction x = berth_op_predict(g, s, op, dev, &type);
 	return x.from == BERTH_TIME_MODEL ? x.seconds : NAN;
 }
 
-/* The times of kernels on dev, each shared among its operators as they take by themselves. op_new [n_ops]:
- * the operator of fused that each is of. */
-static berth_status share_times(berth_problem *p, const berth_graph *fused, const int32_t *op_new,
-                                int32_t dev, berth_arena *tmp, berth_err *err)
+static berth_type_on_dev type_of(const berth_graph *g, const berth_system *s, int32_t op, int32_t dev)
 {
-	int64_t *sum; /* [fused->n_ops] of the operators of each */
-	double *share;
-	BERTH_TRY_NEW(tmp, fused->n_ops, err, sum, share);
-	for (int32_t k = 0; k < fused->n_ops; k++)
-		share[k] = 1e9 * modelled_s(fused, p->s, k, dev);
-	for (int32_t op = 0; op < p->n_ops; op++) {
-		sum[op_new[op]] += berth_op_time(p, op, dev);
-		if (isnan(modelled_s(p->g, p->s, op, dev)))
-			share[op_new[op]] = NAN;
+	return berth_type_look_up(s, dev, g->op_type[op] < 0 ? NULL : g->type_name[g->op_type[op]]);
+}
+
+berth_status berth_fused_seconds(const berth_fused *x, const berth_system *s, int32_t dev, double *kernel_s,
+                                 berth_arena *tmp, berth_err *err)
+{
+	BERTH_SCRATCH(tmp);
+	double *apart; /* of the operators of each */
+	int32_t *n;
+	BERTH_TRY_NEW(tmp, x->fused.n_ops, err, apart, n);
+	for (int32_t op = 0; op < x->g->n_ops; op++) {
+		apart[x->op_new[op]] += modelled_s(x->g, s, op, dev, type_of(x->g, s, op, dev));
+		n[x->op_new[op]]++;
 	}
-	for (int32_t k = 0; k < fused->n_ops; k++)
-		share[k] /= (double)sum[k];
+	for (int32_t k = 0; k < x->fused.n_ops; k++) {
+		berth_type_on_dev type = type_of(&x->fused, s, k, dev);
+		type.joined = n[k] > 1;
+		double one = modelled_s(&x->fused, s, k, dev, type);
+		kernel_s[k] = one < apart[k] && n[k] > 1 ? one * type.scale : NAN;
+	}
+	return BERTH_OK;
+}
+
+/* The times of kernels on dev, each shared among its operators as they take by themselves. */
+static berth_status share_times(berth_problem *p, const berth_fused *x, int32_t dev, berth_arena *tmp,
+                                berth_err *err)
+{
+	BERTH_SCRATCH(tmp);
+	int64_t *sum; /* of the operators of each kernel */
+	double *kernel_s;
+	BERTH_TRY_NEW(tmp, x->fused.n_ops, err, sum, kernel_s);
+	BERTH_TRY(berth_fused_seconds(x, p->s, dev, kernel_s, tmp, err));
 	for (int32_t op = 0; op < p->n_ops; op++)
-		if (share[op_new[op]] < 1)
-			p->op_dev_time_ns[berth_cell(p, op, dev)] =
-				llround(share[op_new[op]] * (double)berth_op_time(p, op, dev));
+		sum[x->op_new[op]] += berth_op_time(p, op, dev);
+	for (int32_t op = 0; op < p->n_ops; op++) {
+		int32_t k = x->op_new[op];
+		if (!isnan(kernel_s[k]))
+			p->op_dev_time_ns[berth_cell(p, op, dev)] = llround(
+				1e9 * kernel_s[k] / (double)sum[k] * (double)berth_op_time(p, op, dev));
+	}
 	return BERTH_OK;
 }
 
@@ -46,18 +78,15 @@ berth_status berth_fused_times(berth_problem *p, berth_err *err)
 {
 	BERTH_ARENA(own);
 	BERTH_ARENA(tmp);
-	berth_granularity kernels;
-	berth_graph fused;
-	int32_t *op_new, first = 0;
-	while (first < p->n_devs && !is_gpu(p->s, first))
+	berth_fused x;
+	int32_t first = 0;
+	while (first < p->n_devs && !berth_fused_there(p->s, first))
 		first++;
 	if (first == p->n_devs)
 		return BERTH_OK;
-	BERTH_TRY_NEW(&own, p->n_ops, err, op_new);
-	BERTH_TRY(berth_granularity_find(p->g, BERTH_GRAIN_KERNEL, &own, &tmp, &kernels, err));
-	BERTH_TRY(berth_graph_fuse_kernels(p->g, &kernels, op_new, &own, &tmp, &fused, err));
+	BERTH_TRY(berth_fused_find(p->g, &own, &tmp, &x, err));
 	for (int32_t d = first; d < p->n_devs; d++)
-		if (is_gpu(p->s, d))
-			BERTH_TRY(share_times(p, &fused, op_new, d, &own, err));
+		if (berth_fused_there(p->s, d))
+			BERTH_TRY(share_times(p, &x, d, &tmp, err));
 	return BERTH_OK;
 }

@@ -273,6 +273,7 @@ static berth_time_estimate by_model(const berth_graph *g, const berth_system *s,
 {
 	berth_time_query q = query_of(g, op, type->rows, used);
 	const bool cpu = s->dev_class[dev] == BERTH_CLASS_CPU;
+	q.alone = q.alone && !type->joined;
 	const bool amd = !cpu && s->dev_like[dev] && strncmp(s->dev_like[dev], "amd-", 4) == 0;
 	const double host_s = !cpu && q.alone && q.item_bytes >= 4 ? HOST_S : 0;
 	if (cpu && s->engine && s->engine->by_rows)

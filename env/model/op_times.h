@@ -28,6 +28,7 @@ typedef struct berth_type_on_dev {
 	double efficiency, scale;
 	berth_time_class rows; /* of its operators whose shape is rows and width */
 	bool largest;          /* of a window: max pooling */
+	bool joined;           /* the operator is a kernel of several, which follow each other */
 } berth_type_on_dev;
 
 /* What an operator that no device can run asks for besides, behind a text; "" where it has no precision. */

@@ -330,8 +330,7 @@ static berth_status compile(berth_problem *p, berth_arena *mem, berth_arena *tmp
 	BERTH_TRY_NEW(mem, p->n_ops, err, p->op_mean_ns);
 	if (p->s->engine && p->s->engine->times)
 		BERTH_TRY(p->s->engine->times(p, mem, err));
-	if (p->s->engine && p->s->engine->fuses)
-		BERTH_TRY(berth_fused_times(p, err));
+	BERTH_TRY(berth_fused_times(p, err));
 	for (int32_t op = 0; op < p->n_ops; op++) {
 		int64_t count = 0, most = 0;
 		for (int32_t dev = 0; dev < p->n_devs; dev++) {

@@ -11,6 +11,7 @@
 #include "instance.h"
 #include "load.h"
 #include "rng.h"
+#include "scales.h"
 #include "small_problem.h"
 #include "support.h"
 #include "system_json.h"
@@ -350,8 +351,8 @@ static int64_t sum_of(const berth_problem *p, int32_t op, int32_t n, int32_t dev
 }
 
 /* On a GPU whose times are predicted a kernel takes what an operator takes that does its work, reads what
- * comes in and writes what goes out; pins say nothing. On a CPU, on a timed GPU and where a member was
- * measured it takes the sum of its operators. */
+ * comes in and writes what goes out, scaled as that; pins say nothing, nor that it is the whole graph. On a
+ * CPU and where a member was measured it takes the sum of its operators. */
 static void test_kernel_times(void **state)
 {
 	static const char *const none[N_KERNEL_OPS] = {NULL},
@@ -364,16 +365,17 @@ static void test_kernel_times(void **state)
 	} rows[] = {{none, T4, {true, true}},
 	            {pinned, T4, {true, true}},
 	            {timed, T4, {false, true}},
-	            {none, T4 ",\"scale\":{\"*\":1.5}", {false, false}},
+	            {none, T4 ",\"scale\":{\"*\":1.5}", {true, true}},
 	            {none, FEW, {false, false}}};
 	(void)state;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		for (int flops = 1000; flops < 30000000; flops *= 31) {
-			small_problem w, one; /* of two operators: what has no neighbour takes longer */
+			small_problem w, one, whole; /* one of two operators: what has no neighbour waits */
 			berth_problem plain, of_one;
 			berth_err err;
 			open_kernels(&w, N_KERNEL_OPS, flops, rows[i].rule, rows[i].gpu, FEW);
 			open_kernels(&one, 2, 3 * flops, none, rows[i].gpu, FEW);
+			open_kernels(&whole, 3, flops, rows[i].rule, rows[i].gpu, FEW);
 			berth_system s = w.s;
 			s.engine = NULL;
 			assert_ok(berth_problem_new(&w.g, &s, &w.mem, &w.tmp, &plain, &err), &err);
@@ -387,9 +389,33 @@ static void test_kernel_times(void **state)
 					assert_int_equal(sum_of(&w.p, 3 * k, 3, dev),
 					                 sum_of(&plain, 3 * k, 3, dev));
 			}
+			assert_int_equal(sum_of(&whole.p, 0, 3, 1), sum_of(&w.p, 0, 3, 1));
 			small_problem_free(&w);
 			small_problem_free(&one);
+			small_problem_free(&whole);
 		}
+}
+
+/* A timing of what is predicted of the whole graph changes no time, and one far off all of them. */
+static void test_kernels_calibrated(void **state)
+{
+	static const char *const none[N_KERNEL_OPS] = {NULL};
+	(void)state;
+	for (int times = 1; times < 20; times += 9) {
+		small_problem w;
+		berth_problem p;
+		berth_scales_told told;
+		berth_err err;
+		open_kernels(&w, N_KERNEL_OPS, 30000000, none, T4, FEW);
+		const berth_timing t = {&w.g, -1, times * 1e-9 * (double)sum_of(&w.p, 0, N_KERNEL_OPS, 1)};
+		assert_ok(berth_scales_fit(&w.s, 1, &t, 1, "by", &w.mem, &w.tmp, &told, &err), &err);
+		assert_near(told.factor, times, 1e-3);
+		assert_ok(berth_problem_new(&w.g, &w.s, &w.mem, &w.tmp, &p, &err), &err);
+		for (int32_t op = 0; op < N_KERNEL_OPS; op++)
+			assert_near((double)berth_op_time(&p, op, 1) / (double)berth_op_time(&w.p, op, 1),
+			            times, times > 1 ? 0.01 : 0);
+		small_problem_free(&w);
+	}
 }
 
 static berth_status try_times(void *ctx, berth_arena *mem, berth_arena *tmp, berth_err *err)
@@ -421,6 +447,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_price), cmocka_unit_test(test_kernel_times),
+		cmocka_unit_test(test_kernels_calibrated),
 		cmocka_unit_test(test_kernel_price), cmocka_unit_test(test_kernels),
 		cmocka_unit_test(test_kernels_fail)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
