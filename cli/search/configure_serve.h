@@ -42,11 +42,16 @@ berth_status serve_read_servers(cli *c, const cli_texts *given, serve_view *v, b
 bool serve_lacks_memory(const berth_serving *x, serve_short *why);
 /* ": they need 3 GB, and ..."; empty where that is unknown. In c->mem. */
 berth_status serve_tell_memory(cli *c, const serve_short *why, const char **text, berth_err *err);
+/* Are layers held singly looked at, and bounded? */
+bool serve_has_layouts(const serve_view *v);
+bool serve_found(const serve_view *v);
 /* With two digits, up. */
 double serve_round_up(double s);
 /* Which devices of the kinds of x take part. */
 void serve_tell_devices(const berth_serving *x);
 /* v->layout as a table. Fails: BERTH_ENOMEM. */
 berth_status serve_print_groups(cli *c, const serve_view *v, berth_err *err);
+/* Copies, as long as layers held singly do not serve a thousandth more; as text. Fails: BERTH_ENOMEM. */
+berth_status serve_tell(cli *c, const serve_view *v, berth_err *err);
 /* The document. Fails: BERTH_ENOMEM. */
 berth_status serve_result(cli *c, const serve_view *v, berth_err *err);
