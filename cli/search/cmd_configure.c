@@ -2,6 +2,7 @@
 #include "cmd_configure.h"
 
 #include "graph_load.h"
+#include "place_decoder.h"
 #include "print.h"
 #include "times.h"
 
@@ -158,7 +159,7 @@ static berth_status load(cli *c, const args *a, configure_view *v, berth_err *er
 		text[given.n] = berth_arena_printf(&c->mem, "%s=%lld", a->batch_dim, (long long)v->batch[b]);
 		BERTH_TRY(berth_got(text[given.n], err));
 		c->dim = (cli_texts){text, given.n + (a->batches.n > 0), (size_t)given.n + 1};
-		BERTH_TRY(cli_instance_load(c, c->args[0], a->on, &graph[b], &v->s, NULL, err));
+		BERTH_TRY(place_decoder_load_use(c, c->args[0], a->on, b > 0, &graph[b], &v->s, NULL, err));
 	}
 	c->dim = given;
 	BERTH_COPY(model, graph, v->n_batches);

@@ -292,9 +292,11 @@ static berth_status find_slips_of(gaps *x, const berth_catalogue *c, const berth
 		bool again = false;
 		if (!(range.most > 0))
 			range = berth_built_range(c, f, BERTH_CLASS_NONE, p);
+		if (isnan(value) || !berth_slip(f, &range, value, &meant))
+			continue;
 		for (int32_t k = 0; k < i && !again; k++)
 			again = figure_of(s, f, k, p) == value;
-		if (!again && berth_slip(f, &range, value, &meant))
+		if (!again)
 			BERTH_TRY(tell_slip(x, f, p, i, n, value, meant, err));
 	}
 	return BERTH_OK;

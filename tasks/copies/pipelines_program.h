@@ -49,9 +49,8 @@ typedef struct train_program {
 	int32_t unit[BERTH_MOST_TRAIN_KINDS], level[BERTH_MOST_TRAIN_KINDS], step[BERTH_MOST_TRAIN_KINDS];
 	int32_t n_states;
 	double *work, *path_s, speed[BERTH_MOST_TRAIN_KINDS];
-	train_option *opt; /* of the size at hand */
+	train_option *opt; /* [n_opts] of the size at hand */
 	int32_t n_opts;
-	size_t opt_cap;
 	int64_t micro_batch, n_micro;
 	train_entry *e; /* all ways; 0 is the end of the pipeline */
 	int32_t n_entries;

@@ -12,50 +12,6 @@ static const double QUICK = 0.1;
 
 /* ---- stages of one size of micro-batches ---- */
 
-static berth_status add_option(train_program *d, const berth_train_part *part, int32_t n, berth_err *err)
-{
-	train_option o = {.g = {.n_parts = n}};
-	for (int32_t i = 0; i < n; i++) {
-		int32_t k = part[i].kind, devs = part[i].n << part[i].width;
-		o.g.part[i] = part[i];
-		o.mask |= 1 << k;
-		o.units[k] = (devs + d->unit[k] - 1) / d->unit[k];
-		o.state += o.units[k] * d->step[k];
-		o.cost += devs * d->speed[k];
-		if (o.units[k] > d->level[k])
-			return BERTH_OK;
-	}
-	/* What it takes for all layers, the barred ones as nothing. */
-	double most = 0;
-	for (int32_t i = 0; i < n; i++) {
-		const berth_train_kind *k = &d->x->kind[part[i].kind];
-		const berth_train_times *t = &k->times[part[i].batch * k->n_widths + part[i].width];
-		most = fmax(most, t->forward_s[d->x->n_layers] + t->backward_s[d->x->n_layers]);
-	}
-	o.cost *= most;
-	return BERTH_PUSH(d->tmp, d->opt, d->n_opts, &d->opt_cap, err, o);
-}
-
-/* The parts of kinds from `kind` on that make up `left` samples. */
-static berth_status add_parts(train_program *d, int32_t kind, int64_t left, berth_train_part *part,
-                              int32_t n, berth_err *err)
-{
-	if (left == 0)
-		return add_option(d, part, n, err);
-	for (int32_t k = kind; n < 2 && k < d->x->n_kinds; k++)
-		for (int32_t w = 0; w < d->x->kind[k].n_widths; w++)
-			for (int32_t b = 0; b < d->x->n_batches; b++)
-				for (int32_t r = 1;
-				     r << w <= d->x->kind[k].n_devs && r * d->x->batch[b] <= left; r++) {
-					bool all = r * d->x->batch[b] == left;
-					part[n] = (berth_train_part){k, w, b, r, 0};
-					if (all || n == 0)
-						BERTH_TRY(add_parts(d, k + 1, left - r * d->x->batch[b], part,
-						                    n + 1, err));
-				}
-	return BERTH_OK;
-}
-
 static int by_cost(const void *a, const void *b)
 {
 	const train_option *x = a, *y = b;
@@ -70,6 +26,55 @@ static int by_cost(const void *a, const void *b)
 		                               : BERTH_COMPARE(p->n, q->n);
 	}
 	return order;
+}
+
+/* Only the cheapest are used, so only twice as many are ever held. */
+static void keep_cheapest(train_program *d)
+{
+	qsort(d->opt, (size_t)d->n_opts, sizeof *d->opt, by_cost);
+	d->n_opts = d->n_opts < MOST_OPTIONS ? d->n_opts : MOST_OPTIONS;
+}
+
+static void add_option(train_program *d, const berth_train_part *part, int32_t n)
+{
+	train_option o = {.g = {.n_parts = n}};
+	double most = 0; /* what it takes for all layers, the barred ones as nothing */
+	for (int32_t i = 0; i < n; i++) {
+		int32_t k = part[i].kind, devs = part[i].n << part[i].width;
+		const berth_train_kind *kind = &d->x->kind[k];
+		const berth_train_times *t = &kind->times[part[i].batch * kind->n_widths + part[i].width];
+		o.g.part[i] = part[i];
+		o.mask |= 1 << k;
+		o.units[k] = (devs + d->unit[k] - 1) / d->unit[k];
+		o.state += o.units[k] * d->step[k];
+		o.cost += devs * d->speed[k];
+		if (o.units[k] > d->level[k])
+			return;
+		most = fmax(most, t->forward_s[d->x->n_layers] + t->backward_s[d->x->n_layers]);
+	}
+	o.cost *= most;
+	if (d->n_opts == 2 * MOST_OPTIONS)
+		keep_cheapest(d);
+	d->opt[d->n_opts++] = o;
+}
+
+/* The parts of kinds from `kind` on that make up `left` samples: one, or two. */
+static void add_parts(train_program *d, int32_t kind, int64_t left, berth_train_part *part, int32_t n)
+{
+	for (int32_t k = kind; k < d->x->n_kinds; k++)
+		for (int32_t w = 0; w < d->x->kind[k].n_widths; w++)
+			for (int32_t b = 0; b < d->x->n_batches; b++) {
+				int64_t batch = d->x->batch[b], most = d->x->kind[k].n_devs >> w;
+				most = berth_min(most, left / batch);
+				for (int64_t r = 1; n == 0 && r <= most && r * batch < left; r++) {
+					part[n] = (berth_train_part){k, w, b, (int32_t)r, 0};
+					add_parts(d, k + 1, left - r * batch, part, n + 1);
+				}
+				if (left % batch == 0 && left / batch <= most) {
+					part[n] = (berth_train_part){k, w, b, (int32_t)(left / batch), 0};
+					add_option(d, part, n + 1);
+				}
+			}
 }
 
 /* ---- the whole ---- */
@@ -129,11 +134,10 @@ static berth_status solve_sizes(train_program *d, double work, berth_err *err)
 		d->n_micro = n;
 		d->micro_batch = d->x->samples / n;
 		d->n_opts = 0;
-		BERTH_TRY(add_parts(d, 0, d->micro_batch, part, 0, err));
+		add_parts(d, 0, d->micro_batch, part, 0);
 		if (d->n_opts == 0)
 			continue;
-		qsort(d->opt, (size_t)d->n_opts, sizeof *d->opt, by_cost);
-		d->n_opts = d->n_opts < MOST_OPTIONS ? d->n_opts : MOST_OPTIONS;
+		keep_cheapest(d);
 		BERTH_TRY(train_program_solve(d, (until - d->spent) / (sizes - done), err));
 	}
 	return BERTH_OK;
@@ -189,6 +193,7 @@ berth_status berth_train_search(const berth_train_task *x, double work, const at
 	make_coarse(&d);
 	BERTH_TRY_NEW(tmp, (d.n_cuts + 1) * d.n_states, err, d.head[0], d.head[1]);
 	BERTH_TRY_NEW(tmp, MOST_BEST, err, d.best);
+	BERTH_TRY_NEW(tmp, 2 * MOST_OPTIONS, err, d.opt);
 	BERTH_TRY_NEW(tmp, d.n_states * MOST_FRONT, err, d.pick);
 	BERTH_TRY_NEW(tmp, (d.n_cuts + 1) * MOST_OPTIONS * (d.n_cuts + 1), err, d.stage);
 	BERTH_TRY(solve_sizes(&d, QUICK * work, err));

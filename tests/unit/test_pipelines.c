@@ -6,6 +6,7 @@
 #include "support.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_LAYERS = 4, MOST_KINDS = 2, BATCHES = 2 };
@@ -241,6 +242,63 @@ static void test_work_is_limited(void **state)
 	berth_arena_free(&tmp);
 }
 
+static void *count_alloc(void *ctx, size_t size)
+{
+	*(size_t *)ctx += size;
+	return malloc(size);
+}
+
+static void give_back(void *ctx, void *ptr)
+{
+	(void)ctx;
+	free(ptr);
+}
+
+/* All ways to make a stage of so many batches would take 44 MB here. */
+static void test_many_batches_take_little_memory(void **state)
+{
+	(void)state;
+	enum { MANY = 64 };
+	instance w;
+	berth_err err;
+	size_t bytes = 0;
+	const berth_allocator hook = {.alloc = count_alloc, .free = give_back, .ctx = &bytes};
+	berth_arena tmp;
+	berth_train_plan p;
+	int64_t batch[MANY], work[MANY];
+	const int64_t *table[3][MANY];
+	berth_train_times times[MOST_KINDS][MANY * 2];
+	berth_arena_init(&tmp, &hook);
+	draw(&w, 0);
+	w.x.n_batches = MANY;
+	w.x.n_kinds = MOST_KINDS;
+	w.x.kind[1] = w.x.kind[0];
+	for (int32_t b = 0; b < MANY; b++) {
+		batch[b] = b + 1;
+		work[b] = 1;
+		table[0][b] = w.kept[0];
+		table[1][b] = w.ahead[0];
+		table[2][b] = w.back[0];
+	}
+	for (int32_t k = 0; k < MOST_KINDS; k++) {
+		for (int32_t i = 0; i < MANY * 2; i++)
+			times[k][i] = w.times[0][0];
+		w.x.kind[k].times = times[k];
+		w.x.kind[k].n_devs = 256;
+		w.x.kind[k].per_host = w.x.kind[k].n_widths = 2;
+	}
+	w.x.batch = batch;
+	w.x.work_bytes = work;
+	w.x.kept_bytes = table[0];
+	w.x.forward_bytes = table[1];
+	w.x.backward_bytes = table[2];
+	w.x.samples = 4096;
+	assert_ok(berth_train_search(&w.x, 1e5, NULL, NULL, NULL, &tmp, &p, &err), &err);
+	print_message("%.1f MB\n", (double)bytes / 1e6);
+	assert_true(bytes < 10000000);
+	berth_arena_free(&tmp);
+}
+
 /* ---- what fails ---- */
 
 static void test_lacks(void **state)
@@ -287,6 +345,7 @@ int main(void)
 		cmocka_unit_test(test_formula),
 		cmocka_unit_test(test_against_all_plans),
 		cmocka_unit_test(test_work_is_limited),
+		cmocka_unit_test(test_many_batches_take_little_memory),
 		cmocka_unit_test(test_lacks),
 		cmocka_unit_test(test_each_allocation_may_fail),
 	};
