@@ -51,6 +51,15 @@ void report_print_violations(const berth_violations *list)
 		cli_say("  (and %d more)\n", list->n - MOST_VIOLATIONS);
 }
 
+berth_status report_broken(const cli *c, const char *plan, const berth_violations *list, berth_err *err)
+{
+	if (cli_in_words(c))
+		return berth_fail(err, BERTH_EINFEASIBLE,
+		                  "%s: infeasible; broken rules and limits, told above: %d", plan, list->n);
+	return berth_fail(err, BERTH_EINFEASIBLE, "%s: infeasible: %s%s", plan, list->item[0].message,
+	                  list->n > 1 ? " (and more)" : "");
+}
+
 /* ---- devices ---- */
 
 #define METRICS(K, IF) \

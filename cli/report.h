@@ -50,6 +50,8 @@ berth_status report_print_lost(cli *c, const berth_problem *p, const berth_timel
 
 /* The first violations as text, at most five. */
 void report_print_violations(const berth_violations *list);
+/* The failure of a verb whose plan breaks them: the first, or only how many where words have told them. */
+berth_status report_broken(const cli *c, const char *plan, const berth_violations *list, berth_err *err);
 
 /* A blank line, and a row for each pool: load, peak memory and memory. o NULL: of the latency.
  * Fails: BERTH_ENOMEM. */

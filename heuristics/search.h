@@ -129,8 +129,9 @@ typedef struct berth_search {
 	bool stopped;        /* by time or cancel */
 	double eval_s;       /* of the latest evaluation, by the clock that is limited */
 
-	/* counted work done at once; what seeds may do in all, and dear ones: INFINITY outside of seeds */
-	double worked_ns, may_work_ns, may_dear_ns;
+	double worked_ns, may_work_ns; /* counted work at once; what seeds may: INFINITY outside of them */
+	double may_dear_ns; /* what dear seeds may; read among seeds only */
+	int64_t seeded;     /* evaluations when the latest seeds ended */
 	bool cut;             /* some of it was not done for want of time */
 	int64_t may_evaluate; /* evaluations in all, where seeds run amid the search; else INT64_MAX */
 	const char *left_out[BERTH_MOST_SEEDS]; /* seeds that were cut short or left out */

@@ -103,6 +103,7 @@ void berth_seeds_begin(berth_search *s)
 void berth_seeds_end(berth_search *s)
 {
 	s->may_work_ns = INFINITY;
+	s->seeded = s->evaluations;
 }
 
 static void leave_out(berth_search *s, const char *name)

@@ -407,16 +407,13 @@ static berth_status run(cli *c, berth_err *err)
 	BERTH_TRY(fill(c, &s, &r, err));
 	if (c->json)
 		BERTH_TRY(cli_put_result(c, r, err));
-	else if (s.v.broken.n && !c->quiet)
+	else if (s.v.broken.n && cli_in_words(c))
 		report_print_violations(&s.v.broken);
 	else if (cli_in_words(c))
 		BERTH_TRY(print_all(c, &a, &s, err));
 	if (a.report)
 		BERTH_TRY(write_report(c, &a, &s, r, err));
-	if (s.v.broken.n)
-		return berth_fail(err, BERTH_EINFEASIBLE, "%s: infeasible: %s%s", a.placement,
-		                  s.v.broken.item[0].message, s.v.broken.n > 1 ? " (and more)" : "");
-	return BERTH_OK;
+	return s.v.broken.n ? report_broken(c, a.placement, &s.v.broken, err) : BERTH_OK;
 }
 
 static const cli_rule rules[] = {{"", "!on", "measure: --on SYSTEM is missing; " CLI_THIS_MACHINE},

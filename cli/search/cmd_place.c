@@ -108,6 +108,17 @@ static berth_status compare_with_single(cli *c, place_state *s, const berth_obje
 	return BERTH_OK;
 }
 
+static berth_status warn_late(cli *c, const place_args *a, berth_err *err)
+{
+	char given[32];
+	const double *limit_s = a->budget.limit_s;
+	return cli_warn(c, err,
+	                "--time %s%s: over when the quick heuristics ended, which run whatever it is; "
+	                "nothing was searched",
+	                berth_text_seconds(given, fmax(limit_s[0], limit_s[1])),
+	                limit_s[1] > 0 ? " of the CPU" : "");
+}
+
 static berth_status search(cli *c, const place_args *a, place_state *s, berth_err *err)
 {
 	berth_search_cfg cfg;
@@ -135,6 +146,8 @@ static berth_status search(cli *c, const place_args *a, place_state *s, berth_er
 		st = berth_solve(&s->p, &s->bounds, s->method, &cfg, &c->mem, &c->tmp, &s->r, err);
 	if (st == BERTH_OK && s->r.note)
 		st = cli_warn(c, err, "method %s: %s", s->method->name, s->r.note);
+	if (st == BERTH_OK && s->r.late && !s->r.interrupted)
+		st = warn_late(c, a, err);
 	if (st == BERTH_OK)
 		st = berth_engine_plan_take(&s->engine.plan, &cfg.objective, &s->r, &c->mem, &c->tmp, err);
 	s->r.evaluations += s->copies.r.evaluations + before.evaluations;

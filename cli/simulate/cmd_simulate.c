@@ -189,7 +189,10 @@ static void print_head(const state *s, int32_t copies)
 	        given ? "" : order);
 	cli_say("latency %s, %s bound %s", berth_text_seconds(a, latency), s->bounds.kind,
 	        berth_text_seconds(b, bound));
-	cli_say(", gap %s\n", cli_percent(a, berth_gap(latency, bound)));
+	if (s->v.broken.n)
+		cli_say(" of plans that keep what this one breaks, thus no gap\n");
+	else
+		cli_say(", gap %s\n", cli_percent(a, berth_gap(latency, bound)));
 	for (int m = 0; m < BERTH_N_METRICS; m++) {
 		const berth_metric_row *row = &berth_metrics[m];
 		double x = s->v.metric[m];
@@ -292,10 +295,7 @@ static berth_status run(cli *c, berth_err *err)
 			                  s.v.broken.item[0].message);
 		BERTH_TRY(berth_export("trace", &x, a.trace, &c->mem, &c->tmp, err));
 	}
-	if (s.v.broken.n)
-		return berth_fail(err, BERTH_EINFEASIBLE, "%s: infeasible: %s%s", a.placement,
-		                  s.v.broken.item[0].message, s.v.broken.n > 1 ? " (and more)" : "");
-	return BERTH_OK;
+	return s.v.broken.n ? report_broken(c, a.placement, &s.v.broken, err) : BERTH_OK;
 }
 
 static const cli_rule rules[] = {

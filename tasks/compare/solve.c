@@ -30,6 +30,8 @@ static void take_answer(berth_solution *r, const berth_search *s)
 		r->bound_kind = "proven";
 	}
 	r->proof = s->proof;
+	r->late = r->method->searches && berth_search_timed(s) && berth_search_seconds_left(s) <= 0 &&
+	          s->evaluations == s->seeded && !(r->value <= r->lower_bound);
 }
 
 void berth_solution_settle(berth_solution *r)
