@@ -69,6 +69,7 @@ typedef struct berth_graph {
 	berth_dims *shape;             /* [n_shapes] unlike ones, in order of first use */
 	const char **type_name;        /* [n_types], in order of first use */
 	const char **coloc_name;       /* [n_coloc_names], in order of first use */
+	const char *coloc_called;      /* "kernel", "layer": what all of them are; NULL: colocation groups */
 	const char **sep_name;         /* [n_seps], in order of first use */
 
 	/* measured times, CSR: op_time_off [n_ops+1] into time_key (index of a name in time_name: of a device
@@ -121,6 +122,12 @@ typedef struct berth_graph {
 #define BERTH_EACH_USE(e, g, op) \
 	for (int32_t e = (g)->tensor_use_off[(g)->op_tensor_off[op]], \
 	             end_of_##e = (g)->tensor_use_off[(g)->op_tensor_off[(op) + 1]]; e < end_of_##e; e++)
+
+/* What a group of operators that share a device is called. */
+static inline const char *berth_coloc_called(const berth_graph *g)
+{
+	return g->coloc_called ? g->coloc_called : "colocation group";
+}
 
 /* ---- building ---- */
 

@@ -28,6 +28,7 @@ static double number_of(const cJSON *doc, const char *key)
 	K(TEXT_OR_NULL, "graph", "", "name; null, here and below: not said", \
 	  text_of(member(doc, "graph"), "name")) \
 	K(TEXT_OR_NULL, "system", "", "name", text_of(member(doc, "system"), "name")) \
+	K(TEXT_OR_NULL, "for", "", "engine; null: none", text_of(doc, "for")) \
 	K(TEXT_OR_NULL, "method", "", "", text_of(doc, "method")) \
 	K(NUMBER_OR_NULL, "seed", "", "", number_of(doc, "seed")) \
 	K(NUMBER_OR_NULL, "evaluations", "", "", number_of(doc, "evaluations")) \
@@ -88,7 +89,8 @@ static berth_status print_text(cli *c, const berth_result *r, const cJSON *doc, 
 	const bool token = objective && strcmp(objective, BERTH_USES_OBJECTIVE) == 0;
 	bool known = objective && berth_objective_parse(token ? "latency" : objective, &o, NULL) == BERTH_OK;
 	cli_tell(r, NULL,
-	         "placement of [{graph}]{graph!a graph} on [{system}]{system!a system}: {ops operator} on "
+	         "placement of [{graph}]{graph!a graph} on [{system}]{system!a system}[, for {for}]: "
+	         "{ops operator} on "
 	         "{devices device}{ordered?, with an order}\n[by {method}\n]");
 	if (objective && !isnan(number_of(doc, "value"))) {
 		cli_tell(r, known ? &o : NULL, "{objective} {value}");

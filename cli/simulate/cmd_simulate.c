@@ -3,6 +3,7 @@
 #include "cli_granularity.h"
 #include "copies_print.h"
 #include "engine_plan.h"
+#include "engine_rules.h"
 #include "exporters.h"
 #include "file.h"
 #include "graph_load.h"
@@ -185,8 +186,13 @@ static void print_head(const state *s, int32_t copies)
 	double latency = s->v.metric[BERTH_LATENCY], bound = (double)s->bounds.latency_ns / 1e9;
 	const char *order = berth_order_name(s->t.order);
 	bool given = strcmp(order, "given") == 0;
-	cli_say("%s on %s, %s%s\n", s->g.name, s->s.name, given ? "in the plan's own order" : "order ",
-	        given ? "" : order);
+	cli_say("%s on %s", s->g.name, s->s.name);
+	if (s->s.engine)
+		cli_say(", for %s", s->s.engine->title);
+	if (s->s.cost_model->sums_times)
+		cli_say(", one operator after the other\n");
+	else
+		cli_say(", %s%s\n", given ? "in the plan's own order" : "order ", given ? "" : order);
 	cli_say("latency %s, %s bound %s", berth_text_seconds(a, latency), s->bounds.kind,
 	        berth_text_seconds(b, bound));
 	if (s->v.broken.n)

@@ -110,8 +110,8 @@ berth_status berth_problem_feasible(const berth_problem *p, berth_err *err)
 			                  name, type, sys);
 		return berth_fail(
 			err, BERTH_EINFEASIBLE,
-			"operator '%s': no device of '%s' is legal for all of its colocation group '%s'",
-			name, sys, p->g->coloc_name[p->g->op_coloc_name[op]]);
+			"operator '%s': no device of '%s' is legal for all of its %s '%s'", name, sys,
+			berth_coloc_called(p->g), p->g->coloc_name[p->g->op_coloc_name[op]]);
 	}
 	if (p->rules_infeasible)
 		return berth_fail(err, BERTH_EINFEASIBLE,

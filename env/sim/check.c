@@ -65,8 +65,8 @@ static berth_status check_colocation(const berth_problem *p, const int32_t *op_d
 	if (dev == op_dev[first])
 		return BERTH_OK;
 	v.message = berth_arena_printf(
-		mem, "operator '%s' is on '%s', but '%s' of its colocation group '%s' is on '%s'",
-		p->g->op_name[op], p->s->dev_name[dev], p->g->op_name[first],
+		mem, "operator '%s' is on '%s', but '%s' of its %s '%s' is on '%s'", p->g->op_name[op],
+		p->s->dev_name[dev], p->g->op_name[first], berth_coloc_called(p->g),
 		p->g->coloc_name[p->g->op_coloc_name[op]], p->s->dev_name[op_dev[first]]);
 	return add(mem, list, v, err);
 }
@@ -236,8 +236,8 @@ static const char *reason_text(const berth_problem *p, int32_t op, berth_violati
 			name, type);
 	default:
 		return berth_arena_printf(
-			mem, "operator '%s': no device of '%s' is legal for all of its colocation group '%s'",
-			name, sys, p->g->coloc_name[p->g->op_coloc_name[op]]);
+			mem, "operator '%s': no device of '%s' is legal for all of its %s '%s'", name, sys,
+			berth_coloc_called(p->g), p->g->coloc_name[p->g->op_coloc_name[op]]);
 	}
 }
 

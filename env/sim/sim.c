@@ -705,7 +705,8 @@ berth_sim_details berth_sim_last(const berth_sim *s)
 {
 	return (berth_sim_details){s->start_ns,    s->end_ns,     s->dev_time_ns,
 	                           s->dev_slow_ns, s->peak_bytes, s->peak_bytes + s->p->n_devs,
-	                           s->pool_ns,     s->chan_ns,    s->n_hops};
+	                           s->pool_ns,     s->chan_ns,    s->link_bytes,
+	                           s->n_hops};
 }
 
 static int by_time(const void *a, const void *b)

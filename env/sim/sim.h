@@ -66,6 +66,7 @@ typedef struct berth_sim_details {
 	const int64_t *pool_peak_bytes;    /* [n_pools] of all members together */
 	const int64_t *pool_ns;            /* [n_pools] load */
 	const int64_t *channel_ns;         /* [n_channels] load */
+	const int64_t *link_bytes;         /* [n_links] of all hops */
 	size_t n_hops;
 } berth_sim_details;
 

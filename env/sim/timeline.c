@@ -26,8 +26,8 @@ berth_status berth_timeline_new(const berth_problem *p, const int32_t *op_dev, c
 	t.n_hops = t.r.runs ? berth_sim_last(sim).n_hops : 0;
 	for (int32_t op = 0; op < p->n_ops; op++)
 		t.dev_ops[op_dev[op]]++;
-	for (size_t h = 0; h < t.n_hops; h++)
-		t.dev_sent_bytes[p->s->link_from[t.hops[h].link]] += p->g->tensor_bytes[t.hops[h].tensor];
+	for (int32_t l = 0; l < p->s->n_links; l++)
+		t.dev_sent_bytes[p->s->link_from[l]] += berth_sim_last(sim).link_bytes[l];
 	*out = t;
 	return BERTH_OK;
 }

@@ -242,7 +242,9 @@ berth_status berth_granularity_find(const berth_graph *g, berth_grain grain, ber
 		return BERTH_OK;
 	}
 	BERTH_SCRATCH(tmp);
-	return grain == BERTH_GRAIN_KERNEL ? blocks_of_kernels(&f, out) : find(&f, grain, out);
+	BERTH_TRY(grain == BERTH_GRAIN_KERNEL ? blocks_of_kernels(&f, out) : find(&f, grain, out));
+	out->called = berth_grain_name(grain);
+	return BERTH_OK;
 }
 
 berth_status berth_kernels_cut(const berth_graph *g, const int32_t *op_dev, berth_arena *mem,
@@ -314,6 +316,7 @@ berth_status berth_granularity_apply(const berth_graph *g, const berth_granulari
 		}
 		h.op_coloc_name[op] = group[top] - 1;
 	}
+	h.coloc_called = x->called;
 	h.op_block = x->op_block;
 	h.n_blocks = x->n_blocks;
 	h.max_cuts = max_cuts;

@@ -42,6 +42,7 @@ const char *berth_grain_name(berth_grain grain);
 
 typedef struct berth_granularity {
 	int32_t n_blocks;
+	const char *called;      /* what a block is; NULL: an operator */
 	int32_t *op_block;       /* [n_ops] */
 	const char **block_name; /* [n_blocks] */
 } berth_granularity;

@@ -96,7 +96,7 @@ static berth_status read_blocks(reader *r, const berth_json *doc)
 static berth_status number(const reader *r, berth_granularity *out)
 {
 	const berth_graph *g = r->g;
-	berth_granularity x = {0};
+	berth_granularity x = {.called = "block"};
 	int32_t *block;
 	BERTH_TRY_NEW(r->tmp, r->n_labels, r->err, block);
 	BERTH_TRY_NEW(r->mem, g->n_ops, r->err, x.op_block, x.block_name);

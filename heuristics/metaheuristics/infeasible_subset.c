@@ -519,7 +519,7 @@ static const char *rule_text(const berth_problem *p, const berth_objective *o, c
 		return berth_arena_printf(mem, "'%s' is forbidden to operator '%s'", dev, name);
 	case BERTH_VIOLATION_COLOCATION:
 		text = group_text(p, g->op_coloc_name, r->group, mem);
-		return text ? berth_arena_printf(mem, "colocation group '%s' stands together: %s",
+		return text ? berth_arena_printf(mem, "%s '%s' stands together: %s", berth_coloc_called(g),
 		                                 g->coloc_name[r->group], text)
 		            : NULL;
 	case BERTH_VIOLATION_SEPARATION:

@@ -253,7 +253,8 @@ static const char *rule_text(const relaxer *r, const berth_rule *rule)
 	case BERTH_VIOLATION_PIN: return berth_arena_printf(r->mem, "drop the pin of '%s' to %s", op, dev);
 	case BERTH_VIOLATION_FORBID: return berth_arena_printf(r->mem, "allow %s to '%s'", dev, op);
 	case BERTH_VIOLATION_COLOCATION:
-		return berth_arena_printf(r->mem, "drop colocation group '%s'", g->coloc_name[rule->group]);
+		return berth_arena_printf(r->mem, "%s %s '%s'", g->coloc_called ? "part" : "drop",
+		                          berth_coloc_called(g), g->coloc_name[rule->group]);
 	case BERTH_VIOLATION_CUTS: return berth_arena_printf(r->mem, "any number of cuts");
 	case BERTH_VIOLATION_SEPARATION:
 		return berth_arena_printf(r->mem, "drop separation group '%s'", g->sep_name[rule->group]);

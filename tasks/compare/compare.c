@@ -98,8 +98,19 @@ static berth_status fill_row(const berth_problem *p, const berth_bounds *bounds,
 	                              mem, err);
 }
 
-static berth_status fill_plan(const berth_problem *p, const berth_compare_cfg *cfg, berth_compare_row *row,
-                              berth_arena *mem, berth_arena *work, berth_err *err)
+/* Is op_dev one of the placements that methods choose from, and the bound is of? */
+static bool keeps_groups(const berth_problem *p, const int32_t *op_dev)
+{
+	for (int32_t op = 0; op < p->n_ops; op++)
+		if (op_dev[op] != op_dev[p->coloc_op[p->coloc_off[p->op_coloc[op]]]])
+			return false;
+	return true;
+}
+
+/* searched: what methods choose from; p: what plans are valued in. */
+static berth_status fill_plan(const berth_problem *searched, const berth_problem *p,
+                              const berth_compare_cfg *cfg, berth_compare_row *row, berth_arena *mem,
+                              berth_arena *work, berth_err *err)
 {
 	const berth_compare_plan *plan = &cfg->plan[row->method - cfg->n_methods];
 	const int32_t *order = plan->order;
@@ -119,8 +130,9 @@ static berth_status fill_plan(const berth_problem *p, const berth_compare_cfg *c
 	if (!v.feasible)
 		return no_answer(row, v.broken.item[0].message, mem, err);
 	row->value = v.value;
-	/* below the bound: it is of a finer grain than what was bounded */
-	row->gap = v.value < row->lower_bound ? NAN : berth_gap(v.value, row->lower_bound);
+	if (!keeps_groups(searched, plan->op_dev))
+		row->lower_bound = NAN;
+	row->gap = berth_gap(v.value, row->lower_bound);
 	return BERTH_OK;
 }
 
@@ -144,7 +156,7 @@ static berth_status fill_rows(const berth_problem *p, const berth_bounds *bounds
 		const berth_problem *whole = cfg->plans_of ? cfg->plans_of : p;
 		BERTH_TRY(row[i].method < cfg->n_methods
 		                  ? fill_row(p, bounds, cfg, &row[i], mem, work, tmp, err)
-		                  : fill_plan(whole, cfg, &row[i], mem, work, err));
+		                  : fill_plan(p, whole, cfg, &row[i], mem, work, err));
 		berth_arena_free(work);
 		if (cfg->search.cancel && atomic_load(cfg->search.cancel)) /* the row was cut short */
 			return berth_fail(err, BERTH_EINTERRUPTED, "interrupted; the rows so far stand");
@@ -182,7 +194,7 @@ static berth_status summarise(const berth_compare_row *row, int32_t n, berth_are
 	if (!s->n_feasible)
 		return BERTH_OK;
 	s->median = berth_median(value, s->n_feasible, tmp);
-	s->gap = s->median < row[0].lower_bound ? NAN : berth_gap(s->median, row[0].lower_bound);
+	s->gap = berth_gap(s->median, row[0].lower_bound);
 	if (s->n_feasible >= BERTH_LEAST_FOR_INTERVAL) {
 		berth_interval i = berth_bootstrap(value, s->n_feasible, berth_median, tmp);
 		s->low = i.low;

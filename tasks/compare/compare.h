@@ -14,7 +14,7 @@ typedef struct berth_compare_row {
 	 * within a limit) or "error". */
 	const char *status;
 	bool feasible;
-	double value, lower_bound, gap; /* NAN: none */
+	double value, lower_bound, gap; /* NAN: none; the bound is not of a plan that parts what they keep */
 	berth_order order;
 	int64_t evaluations;
 	double solve_s, wall_s;
