@@ -7,7 +7,7 @@
 #include "times.h"
 
 typedef struct args {
-	const char *on, *goal, *out, *pipelines;
+	const char *on, *goal, *out, *pipelines, *to;
 	const char *batch_dim; /* what holds the batch: stands before the first of them */
 	cli_texts batches, steps;
 	cli_texts servers, layout, requests;
@@ -263,7 +263,11 @@ static berth_status run(cli *c, berth_err *err)
 		{"steps", 0, CLI_LIST, &a.steps, "DEVICE:BATCH=S,...",
 	         "seconds of a copy's step on that device alone, as measured; with --serve HOST:LAYERS=S, of "
 	         "a sample through so many layers on one device of it\tas simulated"},
-		{"output", 'o', CLI_FILE_OUT, &a.out, "OUT", "write the copies as a placement file"},
+		{"output", 'o', CLI_FILE_OUT, &a.out, "OUT",
+	         "write the copies as a placement file; with --serve the layout, as --to says"},
+		{"to", 0, CLI_TEXT, &a.to, "TARGET",
+	         "with --serve, what -o writes: json (layers by nodes, shares of requests by paths), or "
+	         "lines that start vllm or llama.cpp on each path\tjson"},
 		{"training", 0, CLI_FLAG, &c->training, NULL,
 	         "a whole training step (Adam) of an inference graph instead of it"},
 		{"serve", 0, CLI_LIST, &a.servers, "N|HOST=N,...",
@@ -285,16 +289,19 @@ static berth_status run(cli *c, berth_err *err)
 	if (c->help)
 		return BERTH_OK;
 	v.cfg = berth_configure_cfg_default();
+	configure_out to = {.path = a.out};
+	BERTH_TRY(configure_read_target(a.to, &to.target, err));
 	if (!a.servers.n && !a.pipelines)
 		BERTH_TRY(berth_goal_parse(a.goal ? a.goal : "time", &v.cfg.goal, err));
 	BERTH_TRY(read_batches(c, &a, &v, err));
 	if (a.requests.n) {
-		const configure_requests_args x = {&a.servers, &a.requests, a.goal, a.on, a.batches.n > 0};
+		const configure_requests_args x = {&a.servers, &a.requests, a.goal,
+		                                   a.on,       to,          a.batches.n > 0};
 		return configure_requests(c, &v, &x, err);
 	}
 	BERTH_TRY(load(c, &a, &v, err));
 	if (a.servers.n)
-		return configure_serve(c, &v, &a.servers, &a.steps, &a.layout, a.goal, err);
+		return configure_serve(c, &v, &a.servers, &a.steps, &a.layout, a.goal, &to, err);
 	if (a.pipelines)
 		return configure_pipelines(c, &v, a.pipelines, a.goal, err);
 	BERTH_TRY(configure(c, &v, err));
@@ -314,9 +321,8 @@ static berth_status run(cli *c, berth_err *err)
 /* Copies that are served are not trained: what is for training has no meaning there. */
 static const cli_rule rules[] = {
 	{"", "!on", "configure: --on CLUSTER is missing"},
-	{"serve", "output",
-         "configure: -o writes a plan of copies that train: leave it out beside --serve, whose --json tells "
-         "the layers of each device"},
+	{"to", "!serve", "configure: --to is for --serve: give that, too"},
+	{"to", "!output", "configure: --to says what -o OUT is written for: give that, too"},
 	{"pipelines", "serve",
          "configure: --serve is for the model itself, --pipelines for its training: give one of them"},
 	{"pipelines", "output",

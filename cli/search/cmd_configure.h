@@ -24,18 +24,28 @@ berth_status configure_tell(cli *c, const configure_view *v, berth_err *err);
 
 /* ---- --serve: copies of a model over many servers ---- */
 
-/* Plan and tell; v: the model's graphs at all batches, and the cluster's system. servers: N or HOST=N;
+/* -o and --to. */
+typedef struct configure_out {
+	const char *path; /* NULL: nothing is written */
+	int32_t target;
+} configure_out;
+
+/* Fails: BERTH_EINVAL. */
+berth_status configure_read_target(const char *text, int32_t *out, berth_err *err);
+
+/* Plan, write and tell; v: the model's graphs at all batches, and the cluster's system. servers: N or HOST=N;
  * steps: HOST:LAYERS=SECONDS; layout: HOST:FIRST-LAST, to be valued in place of a search; goal:
  * "throughput", perhaps with a limit, or NULL. Fails: BERTH_EINVAL (a training step, an unknown host, a bad
  * number, unlike layers), BERTH_EINFEASIBLE (the layers fit nowhere, a layout lacks one, or nothing keeps the
  * limit). */
 berth_status configure_serve(cli *c, const configure_view *v, const cli_texts *servers,
                              const cli_texts *steps, const cli_texts *layout, const char *goal,
-                             berth_err *err);
+                             const configure_out *to, berth_err *err);
 
 typedef struct configure_requests_args {
 	const cli_texts *servers, *requests;
 	const char *goal, *on;
+	configure_out to;
 	bool batches_given;
 } configure_requests_args;
 

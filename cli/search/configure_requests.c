@@ -323,6 +323,10 @@ berth_status configure_requests(cli *c, const configure_view *m, const configure
 	r->v.layout = best->l;
 	r->v.layout.bound_per_s = fmax(r->plan->l.bound_per_s, r->plan[BERTH_APART].l.bound_per_s);
 	r->v.x = &r->kind->reading;
+	for (int32_t i = 0; i < r->task.n_kinds; i++)
+		r->v.context = berth_max(r->v.context, r->kind[i].read + r->kind[i].answer);
+	if (a->to.path && best->l.per_s > 0)
+		BERTH_TRY(serve_write(c, &r->v, a->to.path, a->to.target, err));
 	BERTH_TRY(serve_result(c, &r->v, err));
 	if (best->l.per_s > 0)
 		return cli_in_words(c) ? tell(c, r, best, err) : BERTH_OK;

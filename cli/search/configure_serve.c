@@ -393,7 +393,7 @@ static berth_status search(cli *c, view *v, berth_serving *at, const configure_v
 
 berth_status configure_serve(cli *c, const configure_view *m, const cli_texts *servers,
                              const cli_texts *steps, const cli_texts *layout, const char *goal,
-                             berth_err *err)
+                             const configure_out *to, berth_err *err)
 {
 	view v = {.s = m->s, .given = layout};
 	serve_short why;
@@ -414,6 +414,8 @@ berth_status configure_serve(cli *c, const configure_view *m, const cli_texts *s
 	berth_status st = search(c, &v, at, m, steps, &why, err);
 	cli_progress_end(&v.progress);
 	BERTH_TRY(st);
+	if (to->path && serve_found(&v))
+		BERTH_TRY(serve_write(c, &v, to->path, to->target, err));
 	BERTH_TRY(serve_result(c, &v, err));
 	if (cli_in_words(c))
 		BERTH_TRY(serve_tell(c, &v, err));

@@ -33,6 +33,7 @@ typedef struct serve_view {
 	const berth_serving *laid; /* has the devices that the layout is for */
 	berth_layers layout;
 	const berth_request_plan *requests; /* [BERTH_N_REQUEST_WAYS] for whole requests; NULL: none */
+	int64_t context; /* tokens of the longest request; 0: the model's word tells */
 	bool apart;                         /* of twice the layers, the first half reads */
 } serve_view;
 
@@ -53,5 +54,8 @@ void serve_tell_devices(const berth_serving *x);
 berth_status serve_print_groups(cli *c, const serve_view *v, berth_err *err);
 /* Copies, as long as layers held singly do not serve a thousandth more; as text. Fails: BERTH_ENOMEM. */
 berth_status serve_tell(cli *c, const serve_view *v, berth_err *err);
+/* What was told into the file at path, for a target. Warns of what it cannot be told. Fails:
+ * BERTH_EUNSUPPORTED (no path), BERTH_EINVAL, BERTH_EIO, BERTH_ENOMEM. */
+berth_status serve_write(cli *c, const serve_view *v, const char *path, int32_t to, berth_err *err);
 /* The document. Fails: BERTH_ENOMEM. */
 berth_status serve_result(cli *c, const serve_view *v, berth_err *err);

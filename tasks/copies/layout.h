@@ -78,6 +78,27 @@ berth_status berth_layout_longest(const berth_layout_task *x, const berth_layers
  * cannot hold the range, whatever per_s says; INFINITY: none can. O(kinds * ranges). */
 double berth_layout_quickest(const berth_layout_task *x, double *const *time_s);
 
+/* A group on a path, and the layers from .. to-1 that it runs there: it may hold more. */
+typedef struct berth_layout_stage {
+	int32_t group, from, to;
+} berth_layout_stage;
+
+typedef struct berth_layout_path {
+	double per_s; /* requests a second that go this way, through all layers */
+	int64_t n;    /* nodes of each group on it that no other path uses; 0: it shares what it needs */
+	/* What these are sure to carry by themselves: as much as comes to them now. Of all paths together it
+	 * is no more than the flow */
+	double own_per_s;
+	int32_t n_stages;
+	berth_layout_stage *stage; /* [n_stages] */
+} berth_layout_path;
+
+/* A flow's ways as paths whose rates add up to it, the widest that is left each time. Whole nodes go to paths
+ * in this order, each as many of a group as it has part in what comes to it, one at the least. In mem; tmp is
+ * scratch, another arena, reset at exit. Fails: BERTH_ENOMEM. O(ways^2). */
+berth_status berth_layout_paths(const berth_layers *l, berth_arena *mem, berth_arena *tmp,
+                                berth_layout_path **path, int32_t *n_paths, berth_err *err);
+
 /* Requests a second that no layout can have more of, whatever the links, that keeps x->most_s. tmp is
  * scratch. Fails: BERTH_ENOMEM. O(kinds * ranges). */
 berth_status berth_layout_bound(const berth_layout_task *x, berth_arena *tmp, double *per_s, berth_err *err);

@@ -389,6 +389,61 @@ static void test_within_limit(void **state)
 	assert_true(3 * n > all && kept >= 0.9 * n && near >= 0.9 * n);
 }
 
+/* Paths run all layers in turn on what holds them, add up to the flow, and take no node twice. */
+static int64_t check_paths(const berth_layout_task *x, const berth_layers *l)
+{
+	berth_arena mem = {0}, tmp = {0};
+	berth_layout_path *path;
+	berth_err err;
+	int32_t n = 0;
+	int64_t own = 0, used[256] = {0};
+	double sum = 0, own_per_s = 0;
+	assert_ok(berth_layout_paths(l, &mem, &tmp, &path, &n, &err), &err);
+	for (const berth_layout_path *p = path; p < path + n; p++) {
+		int32_t at = 0;
+		for (int32_t s = 0; s < p->n_stages; s++) {
+			const berth_layout_stage *g = &p->stage[s];
+			assert_true(g->from == at && g->to > at);
+			assert_true(l->group[g->group].from <= g->from && l->group[g->group].to == g->to);
+			at = g->to;
+			used[g->group] += p->n;
+		}
+		assert_int_equal(at, x->n_layers);
+		assert_true(p->per_s > 0 && p->n >= 0 && (p->n > 0) == (p->own_per_s > 0));
+		sum += p->per_s;
+		own += p->n;
+		own_per_s += p->own_per_s;
+	}
+	for (int32_t g = 0; g < l->n_groups; g++)
+		assert_true(used[g] <= l->group[g].n);
+	assert_near(sum, l->per_s, 1e-6 * fmax(l->per_s, 1));
+	assert_true(own_per_s <= l->per_s * (1 + 1e-9));
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+	return own;
+}
+
+static void test_paths(void **state)
+{
+	(void)state;
+	int64_t own = 0, found = 0;
+	for (uint64_t seed = 0; seed < 200; seed++) {
+		instance w;
+		berth_arena mem = {0}, tmp = {0};
+		berth_layers out;
+		berth_err err;
+		draw(&w, seed, seed % 2);
+		assert_ok(berth_layout_search(&w.x, NULL, 3, 1, &mem, &tmp, &out, &err), &err);
+		int64_t n = check_paths(&w.x, &out);
+		assert_true((n > 0) == (out.per_s > 0));
+		own += n;
+		found += out.per_s > 0;
+		berth_arena_free(&mem);
+		berth_arena_free(&tmp);
+	}
+	assert_true(found > 50 && own > found);
+}
+
 /* Three nodes of a kind hold a layer each at rate 6, or two at 2: alone 2 for two layers by one node each;
  * all three overlap. Equal clusters side by side have as many times the flow. */
 static void test_many(void **state)
@@ -411,6 +466,7 @@ static void test_many(void **state)
 		kind[1].n_nodes = 5 * n;
 		assert_ok(berth_layout_search(&x, NULL, 200, 1, &mem, &tmp, &out, &err), &err);
 		check_flow(&x, &out);
+		check_paths(&x, &out);
 		assert_ok(berth_layout_search(&x, &out, 200, 1, &mem, &tmp, &again, &err), &err);
 		assert_true(out.per_s <= out.bound_per_s && out.per_s >= one * (double)n * 0.999);
 		assert_true(again.per_s >= out.per_s * 0.999);
@@ -493,7 +549,10 @@ static berth_status work(void *ctx, berth_arena *mem, berth_arena *tmp, berth_er
 	double bound;
 	BERTH_TRY(berth_layout_bound(x, tmp, &bound, err));
 	BERTH_TRY(berth_layout_search(x, NULL, 1, 1, mem, tmp, &l, err));
-	return berth_layout_flow(x, &l, mem, tmp, err);
+	BERTH_TRY(berth_layout_flow(x, &l, mem, tmp, err));
+	berth_layout_path *path;
+	int32_t n;
+	return berth_layout_paths(&l, mem, tmp, &path, &n, err);
 }
 
 static berth_status lay(void *ctx, berth_arena *mem, berth_arena *tmp, berth_err *err)
@@ -522,6 +581,7 @@ int main(void)
 		cmocka_unit_test(test_each_allocation_may_fail),
 		cmocka_unit_test(test_against_all),
 		cmocka_unit_test(test_within_limit),
+		cmocka_unit_test(test_paths),
 		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_left_out),
 		cmocka_unit_test(test_refused),
