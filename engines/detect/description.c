@@ -36,6 +36,15 @@ static void add_link(berth_description *d, int32_t from, int32_t to, const berth
 	d->link[d->n_links++] = (berth_described_link){from, to, *latency, *bandwidth};
 }
 
+/* A guest is told all of a cache that it shares with others, whom it does not see: where that is more than
+ * any core has for itself, a core counts with what it has in servers. By twelve models on such a guest
+ * (docs/times.md). */
+static int64_t cache_of(const berth_cpu_node *n, int32_t n_cores)
+{
+	static const int64_t most = 32 << 20, usual = 4 << 20;
+	return n->cache_bytes > most * n->n_cores ? usual * n_cores : n->cache_bytes;
+}
+
 static void set_cpu(berth_described_device *dev, const berth_cpu_figures *f, int64_t memory_bytes,
                     bool limited)
 {
@@ -61,7 +70,7 @@ static berth_status add_cpus(const berth_machine *m, berth_arena *mem, berth_des
 		BERTH_TRY(add_device(d, berth_arena_printf(mem, "cpu%d", (int)i), "cpu", model, err));
 		set_cpu(&d->dev[i], &m->node[i], n->memory_bytes, n->limited);
 		d->dev[i].n_cores = n->n_cores;
-		d->dev[i].cache_bytes = n->cache_bytes;
+		d->dev[i].cache_bytes = cache_of(n, n->n_cores);
 	}
 	for (int32_t i = 0; i < m->cpus.n; i++)
 		for (int32_t k = 0; k < m->cpus.n; k++)
@@ -242,7 +251,7 @@ berth_status berth_describe_engine(const berth_cpu_nodes *cpus, int32_t n_cores,
 		if (cpu) {
 			set_cpu(&d.dev[i], core, memory / n_cpus, cpus->node[0].limited);
 			d.dev[i].n_cores = n_cores;
-			d.dev[i].cache_bytes = cpus->node[0].cache_bytes;
+			d.dev[i].cache_bytes = cache_of(&cpus->node[0], n_cores);
 		}
 		if (memory_bytes[i] >= 0)
 			d.dev[i].figure[BERTH_MEMORY_BYTES] = berth_figure_of(

@@ -460,6 +460,35 @@ static void test_engine(void **state)
 	berth_arena_free(&tmp);
 }
 
+/* A cache beyond what any core has for itself is the host's, of which a core has a usual share. */
+static void test_shared_cache(void **state)
+{
+	(void)state;
+	static const struct {
+		int64_t bytes, of_one, of_all; /* of two cores */
+	} rows[] = {{300 << 20, 4 << 20, 8 << 20}, {64 << 20, 64 << 20, 64 << 20}, {0, 0, 0}};
+	static const char *const names[] = {"a"}, *const kinds[] = {"cpu"};
+	const int64_t memory_bytes[] = {-1};
+	const berth_cpu_figures core = {measured(1e11), measured(2e10), measured(2e9), measured(1e-7)};
+	const berth_figure latency = measured(1e-6);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		berth_arena mem = {0};
+		berth_description d;
+		berth_err err;
+		berth_machine *m = calloc(1, sizeof *m);
+		m->node[0] = core;
+		m->cpus = (berth_cpu_nodes){.n = 1, .node = {{.n_cores = 2, .cache_bytes = rows[i].bytes}}};
+		assert_ok(berth_describe_engine(&m->cpus, 1, &core, &latency, 1, names, kinds, memory_bytes,
+		                                &mem, &d, &err),
+		          &err);
+		assert_int_equal(d.dev[0].cache_bytes, rows[i].of_one);
+		assert_ok(berth_describe_machine(m, false, &mem, &d, &err), &err);
+		assert_int_equal(d.dev[0].cache_bytes, rows[i].of_all);
+		berth_arena_free(&mem);
+		free(m);
+	}
+}
+
 static void test_figures(void **state)
 {
 	(void)state;
@@ -559,6 +588,7 @@ int main(void)
 		cmocka_unit_test(test_nonsense),    cmocka_unit_test(test_merge),
 		cmocka_unit_test(test_many),        cmocka_unit_test(test_pcie),
 		cmocka_unit_test(test_description), cmocka_unit_test(test_engine),
+		cmocka_unit_test(test_shared_cache),
 		cmocka_unit_test(test_figures),     cmocka_unit_test(test_limit),
 		cmocka_unit_test(test_memory),      cmocka_unit_test(test_cores),
 		cmocka_unit_test(test_rounds),

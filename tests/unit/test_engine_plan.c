@@ -425,7 +425,8 @@ static berth_status try_times(void *ctx, berth_arena *mem, berth_arena *tmp, ber
 	return berth_problem_new(&w->g, &w->s, mem, tmp, &p, err);
 }
 
-/* Plans of kernels that have times of their own have one price, too, and are never below brute force. */
+/* Plans of kernels that have times of their own, scaled ones too, have one price, and are never below brute
+ * force. */
 static void test_kernel_price(void **state)
 {
 	static const char *const none[N_KERNEL_OPS] = {NULL};
@@ -434,7 +435,8 @@ static void test_kernel_price(void **state)
 	for (int flops = 1000; flops < 30000000; flops *= 31) {
 		const file f = {.bytes = {0}};
 		small_problem w;
-		open_kernels(&w, N_KERNEL_OPS, flops, none, T4, T4 ",\"memory_bytes\":9000000");
+		open_kernels(&w, N_KERNEL_OPS, flops, none, flops > 31000 ? T4 ",\"scale\":{\"*\":1.3}" : T4,
+		             T4 ",\"memory_bytes\":9000000");
 		check(&w, &f, &n);
 		if (flops == 1000)
 			assert_fails_each(try_times, &w, 1);
