@@ -98,15 +98,6 @@ static berth_status fill_row(const berth_problem *p, const berth_bounds *bounds,
 	                              mem, err);
 }
 
-/* Is op_dev one of the placements that methods choose from, and the bound is of? */
-static bool keeps_groups(const berth_problem *p, const int32_t *op_dev)
-{
-	for (int32_t op = 0; op < p->n_ops; op++)
-		if (op_dev[op] != op_dev[p->coloc_op[p->coloc_off[p->op_coloc[op]]]])
-			return false;
-	return true;
-}
-
 /* searched: what methods choose from; p: what plans are valued in. */
 static berth_status fill_plan(const berth_problem *searched, const berth_problem *p,
                               const berth_compare_cfg *cfg, berth_compare_row *row, berth_arena *mem,
@@ -130,7 +121,7 @@ static berth_status fill_plan(const berth_problem *searched, const berth_problem
 	if (!v.feasible)
 		return no_answer(row, v.broken.item[0].message, mem, err);
 	row->value = v.value;
-	if (!keeps_groups(searched, plan->op_dev))
+	if (!berth_solve_has(searched, plan->op_dev))
 		row->lower_bound = NAN;
 	row->gap = berth_gap(v.value, row->lower_bound);
 	return BERTH_OK;

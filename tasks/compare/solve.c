@@ -43,8 +43,7 @@ void berth_solution_settle(berth_solution *r)
 	                                             : "feasible";
 }
 
-/* Can a search be offered the placement: colocation groups together, on devices that are legal for them? */
-static bool may_start(const berth_problem *p, const int32_t *op_dev)
+bool berth_solve_has(const berth_problem *p, const int32_t *op_dev)
 {
 	for (int32_t op = 0; op_dev && op < p->n_ops; op++)
 		if (!berth_op_legal(p, op, op_dev[op]) ||
@@ -61,7 +60,7 @@ static berth_status search(berth_solution *r, const berth_search_cfg *cfg, berth
 	BERTH_TRY(berth_search_new(r->p, cfg, mem, s, err));
 	s->cfg.kept = cfg->kept;
 	s->bound = r->lower_bound;
-	if (may_start(r->p, cfg->start_dev))
+	if (berth_solve_has(r->p, cfg->start_dev))
 		berth_search_offer(s, cfg->start_dev, cfg->start_order);
 	BERTH_TRY(berth_limits_first(r->method, s, tmp, err));
 	BERTH_TRY(berth_method_run(r->method, s, tmp, err));

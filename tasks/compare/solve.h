@@ -49,6 +49,10 @@ berth_status berth_solve(const berth_problem *p, const berth_bounds *bounds, con
                          const berth_search_cfg *cfg, berth_arena *mem, berth_arena *tmp, berth_solution *out,
                          berth_err *err);
 
+/* Is op_dev [n_ops] one of the placements that p is searched and bounded over: colocation groups
+ * together, on devices that are legal for them? NULL: no. */
+bool berth_solve_has(const berth_problem *p, const int32_t *op_dev);
+
 /* Its status, from what else it says. */
 void berth_solution_settle(berth_solution *r);
 
