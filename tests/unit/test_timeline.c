@@ -157,6 +157,37 @@ static void test_random_instances(void **state)
 	assert_true(ran > 1000 && broken > 100);
 }
 
+/* A text names of a channel its first link, which is the last of all where others share theirs. */
+static void test_lost_words(void **state)
+{
+	(void)state;
+	static const char three[] =
+		"{\"format\":\"berth-system\",\"version\":1,\"name\":\"s\",\"devices\":"
+		"[{\"name\":\"a\"},{\"name\":\"b\"},{\"name\":\"c\"}],\"links\":[{\"from\":\"a\","
+		"\"to\":\"b\",\"bandwidth\":10,\"both_ways\":true,\"shared\":\"bus\"},{\"from\":\"c\","
+		"\"to\":\"a\",\"bandwidth\":10,\"both_ways\":true}],\"memory_pools\":[{\"name\":\"ram\","
+		"\"bandwidth\":9,\"devices\":[\"a\",\"b\"]}]}";
+	static const struct {
+		berth_lost lost;
+		const char *text;
+	} rows[] = {{{BERTH_LOST_TRANSFER, 1, 1, 1}, "transfers b -> a over bus"},
+	            {{BERTH_LOST_TRANSFER, 3, 1, 1}, "transfers a -> c"},
+	            {{BERTH_LOST_CHANNEL, 0, 1, 1}, "waiting for bus, busy with other transfers"},
+	            {{BERTH_LOST_CHANNEL, 2, 1, 1}, "waiting for a -> c, busy with other transfers"},
+	            {{BERTH_LOST_DEVICE, 2, 1, 1}, "waiting for c, busy with other operators"},
+	            {{BERTH_LOST_POOL, 0, 1, 1}, "sharing memory pool ram"}};
+	berth_arena mem = {0}, tmp = {0};
+	berth_system s;
+	berth_err err;
+	char text[256];
+	assert_ok(berth_system_parse_json("s", three, strlen(three), &mem, &tmp, &s, &err), &err);
+	const berth_problem p = {.s = &s};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		assert_string_equal(berth_lost_text(&p, &rows[i].lost, text, sizeof text), rows[i].text);
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
 /* ---- figures ---- */
 
 static const char duo[] =
@@ -263,6 +294,7 @@ static void test_failing_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_instances),
+	                                   cmocka_unit_test(test_lost_words),
 	                                   cmocka_unit_test(test_set), cmocka_unit_test(test_exporters),
 	                                   cmocka_unit_test(test_failing_memory)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
