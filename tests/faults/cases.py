@@ -78,6 +78,8 @@ ENGINE = f"--engine '{SOURCE}/tests/engines/steady.py log none 0'"
 TRAIN = "train tiny.json --on duo.json --evaluations 200 --seed 3 --threads 1"
 MEASURED = f"train tiny.json --on duo.json --env measured --evaluations 60 --runs 60 --seed 5 --threads 1 {ENGINE}"
 
+LAYERED = "zoo:llama:layers=2:hidden=64:ffn=64:heads=2:kv-heads=2:vocab=64"
+
 # Made by fault-free runs, in this order: inputs of later ones.
 MADE = (
     ("plan.json", "place tiny.json --on duo.json --method heft -o plan.json"),
@@ -206,6 +208,9 @@ CASES = [
     simple("compare-words", "compare tiny.onnx --on duo.json --methods heft --placement words.json --threads 1"),
     simple("configure-out", "configure tiny.json --on duo.json --training -o p.json", "p.json"),
     simple("configure-batches", "configure zoo:alexnet --serve 2 --on duo.json --batches 1,4 --steps duo:9=1ms --json"),
+    simple("configure-pipelines", f"configure {LAYERED} --training --on duo.json --pipelines 4 --batches 1,2 --json"),
+    simple("configure-requests", f"configure {LAYERED} --serve 1 --on duo.json --requests 0.7:16+4,0.3:8+8 --json"),
+    simple("simulate-for", "simulate tiny.onnx --on duo.json --placement onnx.json --for ort --json"),
     simple("place-own", f"{PLACE} --method ./mine.so -o p.json", "p.json", needs=("mine.so",)),
     simple("compare-own", "compare tiny.json --on duo.json --methods heft,./mine.so --evaluations 20 --threads 1", needs=("mine.so",)),
     simple("compare-folder", "compare tiny.json --on duo.json --methods heft --placement ours=. --threads 1 --format latex", needs=("plan.json",)),
