@@ -127,6 +127,7 @@ typedef struct berth_search {
 	int32_t groups;      /* that an exact method solved in the place of operators; 0: it did not */
 	bool groups_optimal; /* they are proven best, as groups */
 	bool stopped;        /* by time or cancel */
+	int32_t candidates;  /* of a move that is chosen by estimates, at least; 0: as walks have them */
 	double eval_s;       /* of the latest evaluation, by the clock that is limited */
 
 	double worked_ns, may_work_ns; /* counted work at once; what seeds may: INFINITY outside of them */

@@ -230,6 +230,44 @@ static berth_status run_all_far(berth_search *s, const berth_seed *seed, int32_t
 	return st;
 }
 
+/* Those of a short search, the most worth first; where loads alone count, last. */
+static const berth_seed short_seeds[] = {{&berth_method_peft_contended, berth_seed_priced_ahead_ns},
+                                         {&berth_method_split, split_ns},
+                                         {&berth_method_pbqp, berth_seed_pbqp_ns},
+                                         {&berth_method_scotch, scotch_ns}};
+
+enum { N_SHORT = sizeof short_seeds / sizeof *short_seeds, FEW_FROM = 64, FEW_BELOW = 300, SHORT_SHARE = 8 };
+
+bool berth_seeds_short(const berth_search *s)
+{
+	bool few = s->cfg.evaluations < FEW_BELOW && s->cfg.evaluations - s->evaluations >= FEW_FROM;
+	return berth_seed_priced_ahead_ns(s->p) < SHORT_NS &&
+	       (berth_search_timed(s) ? dear_ns(s) < BERTH_SURE_NS : few);
+}
+
+berth_status berth_seeds_run_short(berth_search *s, berth_arena *tmp, berth_err *err)
+{
+	const far_use use = {.offer = true};
+	int64_t half = s->cfg.evaluations / 2, own = s->cfg.evaluations / SHORT_SHARE;
+	double late_ns = fmin(1e9 * fmax(s->cfg.time_s, s->cfg.cpu_s) - FAR_NS, FAR_NS);
+	berth_status st = berth_method_run(berth_seeds[0].method, s, tmp, err);
+	int64_t single = s->evaluations;
+	for (int32_t i = 0; i < N_SHORT && st == BERTH_OK; i++) {
+		BERTH_SCRATCH(tmp);
+		int32_t k = berth_prices_known(&s->cfg.objective) ? i : N_SHORT - 1 - i;
+		s->may_evaluate = s->evaluations + own < half ? s->evaluations + own : half;
+		s->may_work_ns = !berth_search_timed(s)     ? s->worked_ns + FAR_NS
+		                 : s->evaluations == single ? SHORT_NS
+		                                            : late_ns;
+		if (berth_search_afford(s, short_seeds[k].work_ns(s->p)))
+			st = run_far(s, k, &short_seeds[k], &use, tmp, err);
+		berth_seeds_cut(s, short_seeds[k].method->name);
+	}
+	s->may_evaluate = INT64_MAX;
+	berth_seeds_end(s);
+	return st;
+}
+
 static berth_status run_partitions(berth_search *s, bool offer, int32_t *partition[BERTH_PARTITIONS],
                                    berth_arena *mem, berth_arena *tmp, berth_err *err)
 {

@@ -1,7 +1,8 @@
 /* `berth`: a policy starts from the portfolio, softly, and learns by PPO and elite cloning. In turn with it
  * the incumbent is annealed. What annealing finds is cloned again. Every part is anytime: phases follow the
- * count of rounds, never the budget. */
+ * count of rounds, not the budget, but in a search too short to learn in. */
 #include "cooling.h"
+#include "cost_model.h"
 #include "methods.h"
 #include "coloc.h"
 #include "policy_file.h"
@@ -10,7 +11,7 @@
 #include "proposals.h"
 #include "seeds.h"
 
-enum { CLONE_STEPS = 2, START_STEPS = 60, DRAWN_EVALUATIONS = 64 };
+enum { CLONE_STEPS = 2, START_STEPS = 60, DRAWN_EVALUATIONS = 64, CANDIDATES = 100 };
 
 typedef struct agent {
 	berth_search *s;
@@ -147,9 +148,40 @@ static berth_status rounds(agent *w, berth_arena *tmp, berth_err *err)
 	}
 }
 
+/* A search too short to learn in. Few evaluations: the policy goes on from the best seed, and what is left is
+ * one run of annealing, each worth a choice among many moves. */
+static berth_status run_short(agent *w, bool orders, berth_arena *tmp, berth_err *err)
+{
+	berth_search *s = w->s;
+	const berth_policy_file *f;
+	bool ended = false, few = !berth_search_timed(s);
+	BERTH_TRY(berth_seeds_run_short(s, tmp, err));
+	BERTH_TRY(berth_dp_seed(s, tmp, err));
+	if (few) {
+		s->may_evaluate = s->cfg.evaluations / 2;
+		BERTH_TRY(berth_proposals_policy(s, s->mem, &f, err));
+		BERTH_TRY(berth_proposals_new(f, s, s->mem, tmp, &w->proposals, err));
+		BERTH_TRY(berth_proposals_offer_revised(&w->proposals, 1, &(const int32_t *){s->best_dev},
+		                                        tmp, err));
+		berth_seeds_cut(s, "policy");
+		s->may_evaluate = INT64_MAX;
+	}
+	if (!berth_score_feasible(s->best))
+		return BERTH_OK;
+	s->candidates = few ? CANDIDATES : 0;
+	BERTH_TRY(berth_cooling_new(s, orders, s->mem, &w->cooling, err));
+	if (few)
+		w->cooling.heats.n_steps = s->cfg.evaluations - s->evaluations;
+	while (!ended) {
+		BERTH_TRY(berth_cooling_run(&w->cooling, &ended, tmp, err));
+		if (!ended)
+			BERTH_TRY(balance(w, &ended, tmp, err));
+	}
+	return BERTH_OK;
+}
+
 static berth_status start_search(agent *w, const berth_agent_cfg *cfg, berth_arena *tmp, berth_err *err)
 {
-	w->loads = berth_max_load_turns_new(w->s);
 	if (cfg->portfolio) {
 		BERTH_TRY(berth_portfolio_run(w->s, w->s->mem, tmp, &w->portfolio, err));
 		if (cfg->far)
@@ -221,6 +253,13 @@ berth_status berth_agent_run(berth_search *s, const berth_agent_cfg *cfg, berth_
 	if (cfg->anneal && cfg->orders && berth_orders_decide(s)) {
 		BERTH_TRY(berth_start_from_portfolio(s, tmp, err));
 		return berth_walk_orders(s, tmp, err);
+	}
+	w.loads = berth_max_load_turns_new(s);
+	bool whole = cfg->portfolio && cfg->proposals && cfg->anneal && !s->cfg.policy;
+	if (whole && berth_can_move(s->p) && !s->p->s->cost_model->sums_times && berth_seeds_short(s)) {
+		BERTH_TRY(run_short(&w, cfg->orders, tmp, err));
+		if (berth_score_feasible(s->best))
+			return BERTH_OK;
 	}
 	BERTH_TRY(start_search(&w, cfg, tmp, err));
 	if (s->p->n_ops == 0 || berth_seeds_needless(s))

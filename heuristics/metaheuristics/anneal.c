@@ -375,6 +375,7 @@ berth_status berth_annealer_new(berth_search *s, double key_share, bool plain, b
 	if (a->screens) {
 		BERTH_TRY(berth_eval_want_log(&s->eval[0], s->mem, err));
 		BERTH_TRY(berth_screen_new(s->p, &s->cfg.objective, a->style, mem, &a->screen, err));
+		a->screen.fewest = s->candidates;
 		berth_mix_begin(&a->mix, a->style->share);
 	}
 	size_t n_ops = (size_t)a->s->p->n_ops;

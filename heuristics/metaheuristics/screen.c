@@ -169,7 +169,8 @@ static int32_t draw_coloc(const berth_screen *x, const berth_screen_view *v, ber
 /* Candidates that an evaluation is worth: simulating takes longer the more ends there are. */
 static int32_t candidates(const berth_screen *x, const berth_base_log *log)
 {
-	return (int32_t)fmax(FEWEST, fmin(log->n_ends / x->style->ends_per_candidate, MOST));
+	double n = fmax(FEWEST, fmin(log->n_ends / x->style->ends_per_candidate, MOST));
+	return (int32_t)fmax(n, x->fewest);
 }
 
 static void begin_groups(berth_screen *x, const berth_moves *m)

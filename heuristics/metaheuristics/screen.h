@@ -67,6 +67,7 @@ typedef struct berth_screen {
 	berth_prices prices;
 	berth_loads loads;
 	berth_screen_view view[2]; /* by paths, by loads */
+	int32_t fewest;            /* candidates; 0: as the style has them */
 	int32_t *best, *best_dev;  /* [n_colocs] the best candidate: its groups, and where they go */
 } berth_screen;
 

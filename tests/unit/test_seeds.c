@@ -85,6 +85,62 @@ static void test_a_short_time(void **state)
 	small_problem_free(&f);
 }
 
+/* Seeds of a short search leave half of few evaluations to it, and most of a short time. */
+static void test_short_searches(void **state)
+{
+	static const char *const graphs[] = {"zoo:random:ops=300", "zoo:gpt2:batch=8:training=1"},
+				 *const objectives[] = {"latency", "throughput"};
+	static const double time_s[] = {0, 0.001, 0.09};
+	(void)state;
+	for (int i = 0; i < 12; i++) {
+		small_problem f;
+		berth_search_cfg cfg = {.seed = 1, .time_s = time_s[i / 4]};
+		berth_search s, again;
+		berth_err err;
+		setup(&f, graphs[i % 2]);
+		cfg.time_from = berth_wall_seconds() + FAR;
+		assert_ok(berth_objective_parse(objectives[i / 2 % 2], &cfg.objective, &err), &err);
+		cfg.evaluations = i < 4 ? 100 : BERTH_UNLIMITED;
+		assert_ok(berth_search_new(&f.p, &cfg, &f.mem, &s, &err), &err);
+		assert_ok(berth_search_new(&f.p, &cfg, &f.mem, &again, &err), &err);
+		assert_true(berth_seeds_short(&s));
+		assert_ok(berth_seeds_run_short(&s, &f.tmp, &err), &err);
+		assert_ok(berth_seeds_run_short(&again, &f.tmp, &err), &err);
+		assert_true(berth_score_feasible(s.best) && s.evaluations > f.p.n_devs);
+		if (i < 4)
+			assert_in_range(s.evaluations, 10, 50);
+		else
+			assert_true(s.worked_ns <= (i < 8 ? 0.25 : 0.5) * BERTH_SURE_NS);
+		assert_true((s.n_left_out > 0) == (i >= 4));
+		assert_true(s.may_evaluate == INT64_MAX && isinf(s.may_work_ns) && !s.cut);
+		assert_int_equal(again.evaluations, s.evaluations);
+		assert_true(again.best.value == s.best.value);
+		small_problem_free(&f);
+	}
+}
+
+/* From 0.2 s and 300 evaluations on a search has all seeds, and so has one with next to no evaluations. */
+static void test_what_is_short(void **state)
+{
+	static const int64_t evaluations[] = {0, 63, 64, 299, 300};
+	(void)state;
+	small_problem f;
+	setup(&f, "zoo:random:ops=100");
+	for (int i = 0; i < 5; i++) {
+		berth_search_cfg cfg = {.seed = 1, .evaluations = evaluations[i]};
+		berth_search s;
+		berth_err err;
+		assert_ok(berth_search_new(&f.p, &cfg, &f.mem, &s, &err), &err);
+		assert_true(berth_seeds_short(&s) == (i == 2 || i == 3));
+		assert_ok(berth_method_run(berth_method_default(), &s, &f.tmp, &err), &err);
+		if (i >= 2)
+			assert_int_equal(s.evaluations, evaluations[i]);
+		s.cfg.time_s = i < 3 ? 0.199 : 0.2;
+		assert_true(berth_seeds_short(&s) == (i < 3));
+	}
+	small_problem_free(&f);
+}
+
 static void test_time_is_over(void **state)
 {
 	(void)state;
@@ -238,6 +294,8 @@ int main(void)
 		cmocka_unit_test(test_evaluations_run_all),
 		cmocka_unit_test(test_a_tenth),
 		cmocka_unit_test(test_a_short_time),
+		cmocka_unit_test(test_short_searches),
+		cmocka_unit_test(test_what_is_short),
 		cmocka_unit_test(test_time_is_over),
 		cmocka_unit_test(test_far_seeds_and_time),
 		cmocka_unit_test(test_partitions_apart),
