@@ -13,6 +13,7 @@
 
 enum {
 	STARTS = 3, /* kinds of seeds that are annealed, and whose pieces are placed by the method */
+	KEPT = 2,   /* seeds of each kind whose pieces are placed as they are */
 	DRAWS = 256 /* of moves, one after the other that come to nothing */
 };
 
@@ -104,8 +105,22 @@ static berth_status score_state(search *s, state *x, berth_err *err)
 	return BERTH_OK;
 }
 
-/* All seeds; the best of each kind into best [kinds], whose ops are there. */
-static berth_status score_seeds(search *s, state *best, berth_err *err)
+/* x among the KEPT best, the best first, whose ops are there. */
+static void keep_seed(const search *s, const state *x, state kept[KEPT])
+{
+	int at = KEPT - 1;
+	state in = *x;
+	if (kept[at].from && !berth_score_less(x->score, kept[at].score))
+		return;
+	in.op = kept[at].op;
+	copy_ops(s, x->op, in.op);
+	for (; at > 0 && (!kept[at - 1].from || berth_score_less(x->score, kept[at - 1].score)); at--)
+		kept[at] = kept[at - 1];
+	kept[at] = in;
+}
+
+/* All seeds; the best of each kind into best [kinds][KEPT], whose ops are there. */
+static berth_status score_seeds(search *s, state (*best)[KEPT], berth_err *err)
 {
 	state x = {0};
 	BERTH_TRY_NEW(s->mem, s->c->p->n_ops, err, x.op);
@@ -117,11 +132,7 @@ static berth_status score_seeds(search *s, state *best, berth_err *err)
 			if (!more)
 				break;
 			BERTH_TRY(score_state(s, &x, err));
-			if (best[k].from && !berth_score_less(x.score, best[k].score))
-				continue;
-			state was = best[k];
-			best[k] = x;
-			x.op = was.op;
+			keep_seed(s, &x, best[k]);
 		}
 	}
 	return BERTH_OK;
@@ -170,23 +181,23 @@ static berth_status anneal_from(search *s, berth_rng *rng, double until, state *
 	return BERTH_OK;
 }
 
-/* The best kinds, the best first, at most STARTS; how many they are. */
-static int32_t choose_states(const state *all, bool with_pieces, const state *out[STARTS])
+/* The best of n states, the best first, at most `most`; how many they are. */
+static int32_t choose_states(const state *all, int32_t n, bool with_pieces, int32_t most, const state **out)
 {
-	int32_t n = 0;
-	for (int32_t k = 0; k < berth_n_cut_seeds; k++) {
+	int32_t chosen = 0;
+	for (int32_t k = 0; k < n; k++) {
 		const state *x = &all[k];
-		int32_t at = n;
+		int32_t at = chosen;
 		if (!x->from || (with_pieces && !x->cut))
 			continue;
 		for (; at > 0 && berth_score_less(x->score, out[at - 1]->score); at--)
-			if (at < STARTS)
+			if (at < most)
 				out[at] = out[at - 1];
-		if (at < STARTS)
+		if (at < most)
 			out[at] = x;
-		n += n < STARTS;
+		chosen += chosen < most;
 	}
-	return n;
+	return chosen;
 }
 
 /* ---- the pieces of the best ---- */
@@ -265,10 +276,8 @@ static bool search_is_over(void *ctx)
 	return is_over(ctx);
 }
 
-/* The best without the cuts of types that are better whole, if that is better then. What its placement takes
- * is added to *took. */
-static berth_status place_pruned(search *s, const berth_method *method, int64_t evaluations, int64_t *took,
-                                 berth_err *err)
+/* The best without the cuts of types that are better whole, if that is better then. */
+static berth_status place_pruned(search *s, const berth_method *method, int64_t evaluations, berth_err *err)
 {
 	berth_cut_answer *best = &s->r->cut;
 	berth_cut_op *op;
@@ -281,7 +290,6 @@ static berth_status place_pruned(search *s, const berth_method *method, int64_t 
 	berth_cut_answer x;
 	BERTH_TRY(make_again(s, &from, &x, err));
 	BERTH_TRY(place_pieces(s, method, evaluations, 2, &x, err));
-	*took += x.r.evaluations;
 	if (x.program->made.n_made && is_better(&x.r, &best->r))
 		*best = x;
 	return BERTH_OK;
@@ -289,54 +297,61 @@ static berth_status place_pruned(search *s, const berth_method *method, int64_t 
 
 /* What was annealed, and seeds as they were: a program that is good by rule need not be the best when its
  * pieces are placed. Half of what is left of the budget is for all, the rest for the best of them. What the
- * method answers at once may take more than a program's part: then fewer are placed, but always the first. */
-static berth_status place_best(search *s, const berth_method *method, const state *best, const state *seed,
-                               berth_err *err)
+ * method answers at once may take more: then as many are placed as the whole budget has evaluations for, but
+ * always the first; a budget that this one takes is spent. */
+static berth_status place_best(search *s, const berth_method *method, const state *best,
+                               state (*seed)[KEPT], berth_err *err)
 {
-	const state *from[2 * STARTS];
-	int32_t n = choose_states(best, true, from);
-	int64_t left = s->cfg->evaluations - s->r->programs, half = left / 2, took = 0;
+	const state **from;
+	int32_t kinds = berth_n_cut_seeds, all = kinds * KEPT;
+	BERTH_TRY_NEW(s->mem, STARTS + all, err, from);
+	int32_t n = choose_states(best, kinds, true, STARTS, from);
+	const int64_t budget = s->cfg->evaluations, half = (budget - s->r->programs) / 2;
+	int64_t took = 0, first = 0;
 	if (n && is_cancelled(s))
 		return answer_now(s, method, from[0], err);
-	n += choose_states(seed, true, from + n);
-	for (int32_t i = 0; i < n && took * (i + 1) <= half * i && !is_close(s); i++) {
+	n += choose_states(*seed, all, true, all, from + n);
+	for (int32_t i = 0; i < n && took < budget && !is_close(s) && !(i && is_over(s)); i++) {
 		berth_cut_answer x;
 		BERTH_TRY(make_again(s, from[i], &x, err));
 		BERTH_TRY(place_pieces(s, method, half / n, 2 * n - i, &x, err));
 		took += x.r.evaluations;
+		first = i ? first : took;
 		if (!s->r->cut.program || is_better(&x.r, &s->r->cut.r))
 			s->r->cut = x;
 	}
-	if (!n || took >= left || is_over(s))
+	if (!n || first >= budget || is_over(s))
 		return BERTH_OK;
-	BERTH_TRY(place_pruned(s, method, (left - took) / 2, &took, err));
-	return took < left && !is_over(s) ? place_pieces(s, method, left - took, 1, &s->r->cut, err)
-	                                  : BERTH_OK;
+	BERTH_TRY(place_pruned(s, method, half / 2, err));
+	return is_over(s) ? BERTH_OK : place_pieces(s, method, half, 1, &s->r->cut, err);
 }
 
 /* best becomes what annealing came to from the seeds. */
-static berth_status search_programs(search *s, state *best, state *seed, berth_err *err)
+static berth_status search_programs(search *s, state *best, state (*seed)[KEPT], berth_err *err)
 {
-	for (int32_t k = 0; k < berth_n_cut_seeds; k++) {
-		BERTH_TRY_NEW(s->mem, s->c->p->n_ops, err, seed[k].op, best[k].op);
+	int32_t kinds = berth_n_cut_seeds;
+	for (int32_t k = 0; k < kinds; k++) {
+		BERTH_TRY_NEW(s->mem, s->c->p->n_ops, err, best[k].op);
+		for (int i = 0; i < KEPT; i++)
+			BERTH_TRY_NEW(s->mem, s->c->p->n_ops, err, seed[k][i].op);
 	}
 	BERTH_TRY(score_seeds(s, seed, err));
-	for (int32_t k = 0; k < berth_n_cut_seeds; k++) {
+	for (int32_t k = 0; k < kinds; k++) {
 		berth_cut_op *op = best[k].op;
-		if (seed[k].from)
-			copy_ops(s, seed[k].op, op);
-		best[k] = seed[k];
+		if (seed[k]->from)
+			copy_ops(s, seed[k]->op, op);
+		best[k] = *seed[k];
 		best[k].op = op;
 	}
 	/* From the best seeds of the best kinds for half of what is left, then from the best of these. */
 	berth_rng rng = berth_rng_seed(s->cfg->seed, BERTH_STREAM_METHOD);
 	const state *from[STARTS];
-	int32_t n = choose_states(best, false, from);
+	int32_t n = choose_states(best, kinds, false, STARTS, from);
 	double start = spent(s);
 	for (int32_t i = 0; i < n; i++)
 		BERTH_TRY(anneal_from(s, &rng, start + (1 - start) * (i + 1) / (2 * n), &best[from[i] - best],
 		                      err));
-	n = choose_states(best, false, from);
+	n = choose_states(best, kinds, false, STARTS, from);
 	return !n ? BERTH_OK : anneal_from(s, &rng, 1, &best[from[0] - best], err);
 }
 
@@ -382,7 +397,7 @@ berth_status berth_cut_search(berth_cutting *c, const berth_bounds *bounds, cons
                               berth_arena *tmp, berth_cut_result *out, berth_err *err)
 {
 	berth_cut_result r = {0};
-	state *best, *seed;
+	state *best, (*seed)[KEPT];
 	search s = {.c = c,
 	            .cfg = cfg,
 	            .r = &r,
