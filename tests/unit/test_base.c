@@ -17,6 +17,7 @@
 #include <fcntl.h>
 #include <math.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -869,6 +870,32 @@ static void count_item(void *ctx, int32_t item, int32_t worker)
 	atomic_fetch_add(&t->done[item], 1);
 }
 
+/* Waits until as many items have begun as there are workers; done[1] counts those that saw it. */
+static void meet(void *ctx, int32_t item, int32_t worker)
+{
+	tally *t = ctx;
+	double end_s = berth_wall_seconds() + 30;
+	(void)item;
+	(void)worker;
+	atomic_fetch_add(&t->done[0], 1);
+	while (atomic_load(&t->done[0]) < t->workers && berth_wall_seconds() < end_s)
+		sched_yield();
+	atomic_fetch_add(&t->done[1], berth_wall_seconds() < end_s);
+}
+
+/* Each worker is a thread: none waits for its turn. */
+static void test_all_workers(void **state)
+{
+	(void)state;
+	berth_err err;
+	berth_pool *pool;
+	tally t = {.workers = 4};
+	assert_ok(berth_pool_new(t.workers, &pool, &err), &err);
+	berth_pool_run(pool, t.workers, meet, &t);
+	assert_int_equal(atomic_load(&t.done[1]), t.workers);
+	berth_pool_free(pool);
+}
+
 static void test_threads(void **state)
 {
 	(void)state;
@@ -1021,6 +1048,7 @@ int main(void)
 		cmocka_unit_test(test_file_lock),
 		cmocka_unit_test(test_file_append),
 		cmocka_unit_test(test_threads),        cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_all_workers),
 		cmocka_unit_test(test_task),           cmocka_unit_test(test_strbuf),
 		cmocka_unit_test(test_apart),          cmocka_unit_test(test_lists_by_key),
 	};
