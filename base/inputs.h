@@ -27,8 +27,8 @@
 	X(POLICY, true, "policies", "`base/safetensors.c`, `agent/policy/policy_file.c`", \
 	  "safetensors, policy_file", "4") \
 	X(CHECKPOINT, false, "checkpoints that a training goes on from", "the same", "checkpoint", "4") \
-	X(LOG, false, "training logs, and lists of what to train on", \
-	  "`cli/search/train_log.c`, `train_items.c`", "none", "4") \
+	X(LOG, false, "training logs, lists of what to train on, and of requests", \
+	  "`cli/search/train_log.c`, `train_items.c`, `request_lengths.c`", "none", "4") \
 	X(JOURNAL, false, "journals of measured runs, and what errors were kept of them", \
 	  "`engines/client/journal.c`, `plans/export/engine_errors.c`", "journal", "4") \
 	X(ENGINE, false, "an engine's words, and what its library writes", \

@@ -254,9 +254,10 @@ static berth_status run(cli *c, berth_err *err)
 		{"on", 0, CLI_FILE_IN, &a.on, "CLUSTER",
 	         "a system whose devices say which host they are part of"},
 		{"goal", 0, CLI_TEXT, &a.goal, "G",
-	         "what to make small: time, power, peak-power, energy or edp; with --pipelines also money, "
-	         "no powers; with --serve throughput, and throughput:latency<=20ms with a limit for a "
-	         "sample\ttime"},
+	         "what to make small: time, power, peak-power, energy or edp; with --pipelines time, energy, "
+	         "edp or money (price_h of the devices); with --serve throughput, which may have limits: "
+	         "throughput:latency<=20ms for a sample, throughput:first<=2s,token<=50ms with "
+	         "--requests\ttime"},
 		{"batches", 0, CLI_LIST, &a.batches, "[DIM=]N,...",
 	         "samples of a step that a copy or, with --serve, a node may have, rising, and the dimension "
 	         "or word that holds them if it is not batch\tthe model as it is, one sample"},
@@ -279,16 +280,17 @@ static berth_status run(cli *c, berth_err *err)
 		{"pipelines", 0, CLI_TEXT, &a.pipelines, "N",
 	         "train by pipelines of layers over unlike devices, with N samples in a step; --batches are "
 	         "what a group of devices may have of a micro-batch\tcopies that exchange their gradients"},
-		{"requests", 0, CLI_LIST, &a.requests, "[SHARE:]READ+ANSWER,...",
+		{"requests", 0, CLI_LIST, &a.requests, "[SHARE:]READ+ANSWER,...|@FILE",
 	         "with --serve: tokens of a language model's prompts and answers, as in "
-	         "0.7:512+128,0.3:4k+256\t"
-	         "the graph as it is"},
+	         "0.7:512+128,0.3:4k+256; shares are parts of their sum; a file has a request a line (512 "
+	         "128), and counts as the means of its eighths by length\tthe graph as it is"},
 		CLI_READING(c),
 		CLI_COMMON(c)};
 	BERTH_TRY(cli_parse(c, options, 1, 1, err));
 	if (c->help)
 		return BERTH_OK;
 	v.cfg = berth_configure_cfg_default();
+	v.on = a.on;
 	configure_out to = {.path = a.out};
 	BERTH_TRY(configure_read_target(a.to, &to.target, err));
 	if (!a.servers.n && !a.pipelines)
@@ -335,14 +337,20 @@ static const cli_rule rules[] = {
 
 const cli_verb cmd_configure = {
 	"configure",
-	"configure GRAPH --on CLUSTER [--goal time|power|peak-power|energy|edp] [--batches N,...] "
-        "[-o OUT]",
-	"choose the hosts and devices that train a model together",
+	"configure GRAPH --on CLUSTER [--serve N|HOST=N,... | --training [--pipelines N]] [--goal G] "
+        "[--batches N,...] [-o OUT]",
+	"choose the hosts and devices that train a model together, or serve it",
 	"Copies of the model stand on devices, or on several devices of one host, and exchange their "
 	"gradients after each step. Hosts that take no part are switched off.\n"
 	"With --serve copies of the model itself stand on groups of equal devices, as pipelines of layers; "
 	"or layers are held singly, where that serves more.\n"
 	"Example: berth configure zoo:resnet18:training=1 --on system:hetero-cluster --goal energy --batches "
-	"8,32,128\n",
+	"8,32,128\n"
+	"Example: berth configure zoo:llama --training --on cluster.json --pipelines 64 --batches 1,2,4 "
+	"--goal money\n"
+	"Example: berth configure zoo:llama:mode=decode --on cluster.json --serve a=4,b=2 --goal "
+	"'throughput:latency<=20ms'\n"
+	"Example: berth configure model.gguf --on cluster.json --serve 4 --requests 0.7:512+128,0.3:4k+256 "
+	"--goal 'throughput:first<=2s,token<=50ms' -o start.sh --to vllm\n",
 	run,
 	CLI_RULES_OF(rules)};

@@ -8,6 +8,7 @@
 
 typedef struct configure_view {
 	berth_configure_cfg cfg;
+	const char *on;           /* the system, as given */
 	const int64_t *batch;     /* [n_batches] */
 	const berth_graph *graph; /* [n_batches] with measured times, where some are given */
 	const berth_graph *model; /* [n_batches] without them */
@@ -49,8 +50,8 @@ typedef struct configure_requests_args {
 	bool batches_given;
 } configure_requests_args;
 
-/* The same for whole requests of a language model: [SHARE:]READ+ANSWER, ... Of v the batches alone are read.
- * Fails: as above. */
+/* The same for whole requests of a language model: [SHARE:]READ+ANSWER, ..., or @FILE. Of v the batches alone
+ * are read. Fails: as above. */
 berth_status configure_requests(cli *c, const configure_view *v, const configure_requests_args *a,
                                 berth_err *err);
 

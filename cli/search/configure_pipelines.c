@@ -39,9 +39,13 @@ static berth_status read_samples(const char *text, int64_t *out, berth_err *err)
 	return BERTH_OK;
 }
 
-/* A goal needs its figures of each device. */
-static berth_status check_goal(const view *v, berth_err *err)
+/* A goal needs its figures of each device. What is no file has to become one first. */
+static berth_status check_goal(cli *c, const view *v, berth_err *err)
 {
+	const char *where = "";
+	if (strncmp(v->m->on, "system:", 7) == 0 || strncmp(v->m->on, "host:", 5) == 0)
+		where = berth_arena_printf(&c->mem, " in a file (berth show '%s' -o FILE)", v->m->on);
+	BERTH_TRY(berth_got(where, err));
 	for (int32_t k = 0; k < v->x.n_kinds; k++) {
 		const berth_train_kind *d = &v->x.kind[k];
 		bool watts = v->x.goal == BERTH_TRAIN_ENERGY || v->x.goal == BERTH_TRAIN_EDP;
@@ -49,14 +53,14 @@ static berth_status check_goal(const view *v, berth_err *err)
 			return berth_fail(
 				err, BERTH_EINVAL,
 				"goal %s needs watts, but device '%s' has no \"idle_w\" and \"busy_w\": add "
-				"them, or choose the goal time",
-				goals[v->x.goal], d->name);
+				"them%s, or choose the goal time",
+				goals[v->x.goal], d->name, where);
 		if (v->x.goal == BERTH_TRAIN_MONEY && isnan(d->price_h))
 			return berth_fail(
 				err, BERTH_EINVAL,
-				"goal money needs prices, but device '%s' has no \"price_h\": add it, or "
+				"goal money needs prices, but device '%s' has no \"price_h\": add it%s, or "
 				"choose the goal time",
-				d->name);
+				d->name, where);
 	}
 	return BERTH_OK;
 }
@@ -94,6 +98,8 @@ static RESULT_KIND(stage_kind, "", "", STAGE);
 	IF(v->p.n_stages > 0, NUMBER_OR_NULL, "energy_j", "J", "of a step; null: no watts", v->p.energy_j)   \
 	IF(v->p.n_stages > 0, NUMBER_OR_NULL, "money", "",                                                   \
 	   "of a step, in the currency of `price_h`; null: not all have one", v->p.money)                    \
+	IF(v->p.host, TEXT, "host", "", "all devices are in this one, or in one like it; missing: in any",   \
+	   v->p.host)                                                                                        \
 	K(LIST(stage_kind), "stages", "", "in the order of the [layers](layers.md)", stages)
 RESULT_KIND(pipelines_document, "Configure by pipelines", "`configure --pipelines --json`.", PLAN);
 
@@ -113,13 +119,14 @@ static berth_status put(cli *c, const view *v, berth_err *err)
 
 /* ---- text ---- */
 
-/* "2 x 4 of a0 (batch 8)": replicas, their devices. */
+/* "2 x 4 like a0, batch 8": replicas, their devices. Others like a0 may be in other stages. */
 static berth_status parts_text(cli *c, const view *v, const berth_train_stage *g, const char **out,
                                berth_err *err)
 {
 	const char *text = "";
 	for (const berth_train_part *a = g->part; a < g->part + g->n_parts && text; a++)
-		text = berth_arena_printf(&c->mem, "%s%s%d x %d of %s, batch %lld", text, *text ? " + " : "",
+		text = berth_arena_printf(&c->mem, "%s%s%d x %d like %s, batch %lld", text,
+		                          *text ? " + " : "",
 		                          a->n, berth_train_width(a->width), v->x.kind[a->kind].name,
 		                          (long long)v->x.batch[a->batch]);
 	*out = text;
@@ -134,9 +141,14 @@ static berth_status print(cli *c, const view *v, berth_err *err)
 	cli_say("%s on %s, goal %s: %lld samples in a step of %s, %.4g samples/s\n", c->args[0], v->m->s.name,
 	        goals[v->x.goal], (long long)v->x.samples, berth_text_seconds(a, p->step_s),
 	        (double)v->x.samples / p->step_s);
-	cli_say("%lld micro-batch%s of %lld; no plan's step is shorter than %s (%s less)\n",
-	        (long long)p->n_micro, p->n_micro == 1 ? "" : "es", (long long)p->micro_batch,
-	        berth_text_seconds(b, p->bound_s), cli_percent(k, 1 - p->bound_s / p->step_s));
+	cli_say("%lld micro-batch%s of %lld", (long long)p->n_micro, p->n_micro == 1 ? "" : "es",
+	        (long long)p->micro_batch);
+	if (v->x.goal == BERTH_TRAIN_TIME) /* of other goals there is no bound */
+		cli_say("; no plan's step is shorter than %s (%s less)", berth_text_seconds(b, p->bound_s),
+		        cli_percent(k, 1 - p->bound_s / p->step_s));
+	cli_say("\n");
+	if (p->host)
+		cli_say("all in host %s: its own links do more than other hosts would\n", p->host);
 	if (!isnan(p->energy_j) || !isnan(p->money))
 		cli_say("a step takes");
 	if (!isnan(p->energy_j))
@@ -150,7 +162,10 @@ static berth_status print(cli *c, const view *v, berth_err *err)
 		const char *text;
 		int64_t bytes = berth_max(g->part[0].memory_bytes, g->part[g->n_parts - 1].memory_bytes);
 		BERTH_TRY(parts_text(c, v, g, &text, err));
-		cli_cell(&t, "%d-%d", g->from + 1, g->to);
+		if (g->to == g->from + 1)
+			cli_cell_int(&t, g->to);
+		else
+			cli_cell(&t, "%d-%d", g->from + 1, g->to);
 		cli_cell_text(&t, text);
 		cli_cell_seconds(&t, g->forward_s);
 		cli_cell_seconds(&t, g->backward_s);
@@ -242,7 +257,7 @@ berth_status configure_pipelines(cli *c, const configure_view *m, const char *sa
 	                          &v.x, err));
 	v.x.samples = n;
 	v.x.goal = asked;
-	BERTH_TRY(check_goal(&v, err));
+	BERTH_TRY(check_goal(c, &v, err));
 	cli_budget budget = cli_budget_default();
 	berth_search_cfg cfg;
 	BERTH_TRY(cli_budget_open(&budget, &cfg, err));

@@ -10,45 +10,22 @@
 #include "tell.h"
 
 /* Tries of each search, as of layouts. */
-enum { MOST_KINDS = 16, TRIES = 3000 };
+enum { TRIES = 3000 };
 /* What reading and answering apart has to serve more than together, which is simpler to run. */
 #define MORE 1.001
 
 typedef struct requests {
 	serve_view v;
-	berth_request_kind kind[MOST_KINDS];
+	berth_request_kind kind[SERVE_MOST_LENGTHS];
 	berth_request_task task;
 	berth_request_plan plan[BERTH_N_REQUEST_WAYS];
 	const char *spec, *on;
 	const cli_texts *servers;
 	serve_short why;
-	bool gguf, again;
+	bool gguf, again, of_file;
 } requests;
 
 /* ---- arguments ---- */
-
-static bool read_length(const char **at, int64_t *tokens)
-{
-	double x = berth_unit_number(BERTH_TOKENS, *at, at);
-	*tokens = x >= 1 && x <= 1e7 && x == floor(x) ? (int64_t)x : 0;
-	return *tokens > 0;
-}
-
-/* [SHARE:]READ+ANSWER */
-static berth_status read_kind(const char *text, berth_request_kind *q, berth_err *err)
-{
-	const char *at = strchr(text, ':'), *end = at;
-	q->share = at ? berth_text_number(text, &end) : 1;
-	bool right = end == at && q->share > 0 && q->share <= 1e9;
-	at = at ? at + 1 : text;
-	right = right && read_length(&at, &q->read) && *at++ == '+' && read_length(&at, &q->answer) && !*at;
-	return right ? BERTH_OK
-	             : berth_fail(err, BERTH_EINVAL,
-	                          "option --requests: '%.60s' is not [SHARE:]READ+ANSWER, tokens of a prompt "
-	                          "and "
-	                          "of its answer, as in 512+128 or 0.3:4k+256",
-	                          text);
-}
 
 /* One of the limits, from its mark on; its end. NULL: not so, *why tells. */
 static const char *read_limit(const char *at, char mark, berth_request_task *x, const char **why)
@@ -159,6 +136,11 @@ static berth_status tell(cli *c, requests *r, const berth_request_plan *best, be
 	tell_way("together", both, " requests/s");
 	tell_way(", apart", apart, "");
 	cli_say("\n");
+	for (int32_t i = 0; r->of_file && i < r->task.n_kinds; i++)
+		cli_say("%s%s %lld+%lld", i ? ", " : "requests: ", cli_percent(a, r->kind[i].share),
+		        (long long)r->kind[i].read, (long long)r->kind[i].answer);
+	if (r->of_file)
+		cli_say("\n");
 	serve_tell_devices(r->v.x);
 	cli_say("\n");
 	return serve_print_groups(c, &r->v, err);
@@ -280,6 +262,7 @@ berth_status configure_requests(cli *c, const configure_view *m, const configure
 	BERTH_TRY_NEW(&c->mem, 1, err, r);
 	r->on = a->on;
 	r->servers = a->servers;
+	r->of_file = **a->requests->text == '@';
 	BERTH_TRY(place_decoder_words(c, c->args[0], &r->gguf, &words, err));
 	if (words)
 		for (size_t i = 0; i < sizeof set / sizeof *set; i++)
@@ -301,14 +284,10 @@ berth_status configure_requests(cli *c, const configure_view *m, const configure
 	}
 	c->dim.n = 0; /* they stand in the spec now */
 	r->spec = words;
-	r->task = (berth_request_task){.n_kinds = a->requests->n, .kind = r->kind};
+	r->task = (berth_request_task){.kind = r->kind};
 	r->task.n_batches = a->batches_given ? m->n_batches : (int32_t)(sizeof usual / sizeof *usual);
 	r->task.batch = a->batches_given ? m->batch : usual;
-	if (r->task.n_kinds > MOST_KINDS)
-		return berth_fail(err, BERTH_EINVAL, "option --requests: %d lengths; expected at most %d",
-		                  r->task.n_kinds, MOST_KINDS);
-	for (int32_t i = 0; i < r->task.n_kinds; i++)
-		BERTH_TRY(read_kind(a->requests->text[i], &r->kind[i], err));
+	BERTH_TRY(serve_read_requests(c, a->requests, r->kind, &r->task.n_kinds, err));
 	BERTH_TRY(read_limits(a->goal, &r->task, err));
 	cli_progress_open(&r->v.progress, c, "serve");
 	r->task.progress = cli_progress_count;

@@ -48,6 +48,13 @@ typedef struct berth_train_kind {
 	berth_train_hop inside;         /* between two of one host, in a collective */
 } berth_train_kind;
 
+/* A host as a cluster of its own. */
+typedef struct berth_train_host {
+	const char *name;
+	int32_t n_devs[BERTH_MOST_TRAIN_KINDS];
+	berth_train_hop hop[BERTH_MOST_TRAIN_KINDS][BERTH_MOST_TRAIN_KINDS];
+} berth_train_host;
+
 typedef enum berth_train_goal {
 	BERTH_TRAIN_TIME,
 	BERTH_TRAIN_ENERGY, /* devices without a layer are off */
@@ -70,6 +77,8 @@ typedef struct berth_train_task {
 	berth_train_hop hop[BERTH_MOST_TRAIN_KINDS][BERTH_MOST_TRAIN_KINDS]; /* between hosts, if there are
 	                                                                        some */
 	bool one_wire; /* hosts share channels to each other */
+	int32_t n_hosts;
+	const berth_train_host *host; /* [n_hosts] unlike ones, which are tried alone, too */
 	berth_train_goal goal;
 } berth_train_task;
 
@@ -94,6 +103,7 @@ typedef struct berth_train_plan {
 	double value;                   /* of the goal */
 	double bound_s;                 /* no plan's step is shorter (docs/clusters.md) */
 	double looked_at;               /* stages that were tried */
+	const char *host; /* that has all devices of the plan, and whose ways alone were counted; NULL: any */
 } berth_train_plan;
 
 /* Devices of a replica of width index w. */
@@ -127,6 +137,10 @@ berth_status berth_train_search(const berth_train_task *x, double work, const at
                                 berth_train_plan *out, berth_err *err);
 
 /* The parts of that, for searches. */
+/* hop, one_wire and hosts of x, whose kinds are known: dev_kind [n_devs]. In mem; tmp and tmp2 are scratch.
+ * Fails: BERTH_ENOMEM. O(devices^2). */
+berth_status berth_train_ways(const berth_cluster *c, const int32_t *dev_kind, berth_train_task *x,
+                              berth_arena *mem, berth_arena *tmp, berth_arena *tmp2, berth_err *err);
 /* Of a stage with layers and parts: times and memory, with so many micro-batches in flight. False: as above.
  */
 bool berth_train_stage_value(const berth_train_task *x, berth_train_stage *g, int32_t in_flight);

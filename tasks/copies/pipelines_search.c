@@ -9,6 +9,8 @@ enum {
 };
 /* Part of the work that a quick search may take first. */
 static const double QUICK = 0.1;
+/* Beside it, for all hosts alone together. */
+static const double ALONE = 0.5;
 
 /* ---- stages of one size of micro-batches ---- */
 
@@ -181,9 +183,9 @@ static berth_status choose(train_program *d, berth_train_plan *out, berth_err *e
 	return BERTH_OK;
 }
 
-berth_status berth_train_search(const berth_train_task *x, double work, const atomic_int *cancel,
-                                berth_train_progress *tell, void *ctx, berth_arena *tmp,
-                                berth_train_plan *out, berth_err *err)
+static berth_status search(const berth_train_task *x, double work, const atomic_int *cancel,
+                           berth_train_progress *tell, void *ctx, berth_arena *tmp, berth_train_plan *out,
+                           berth_err *err)
 {
 	train_program d = {.x = x, .cancel = cancel, .tell = tell, .ctx = ctx, .tmp = tmp};
 	BERTH_SCRATCH(tmp);
@@ -204,5 +206,31 @@ berth_status berth_train_search(const berth_train_task *x, double work, const at
 	BERTH_TRY(choose(&d, out, err));
 	out->bound_s = berth_train_bound_of(x, d.work[x->n_layers], d.path_s[x->n_layers], d.speed);
 	out->looked_at = d.looked_at;
+	return BERTH_OK;
+}
+
+/* Ways between devices of a kind are the slowest that there are: where those between hosts are slow, one host
+ * by itself may do better. */
+berth_status berth_train_search(const berth_train_task *x, double work, const atomic_int *cancel,
+                                berth_train_progress *tell, void *ctx, berth_arena *tmp,
+                                berth_train_plan *out, berth_err *err)
+{
+	BERTH_TRY(search(x, work, cancel, tell, ctx, tmp, out, err));
+	for (const berth_train_host *h = x->host; h && h < x->host + x->n_hosts; h++) {
+		berth_train_task one = *x;
+		berth_train_plan alone;
+		one.one_wire = false;
+		memcpy(one.hop, h->hop, sizeof one.hop);
+		for (int32_t k = 0; k < x->n_kinds; k++)
+			one.kind[k].n_devs = h->n_devs[k];
+		BERTH_TRY(search(&one, ALONE * work / x->n_hosts, cancel, NULL, NULL, tmp, &alone, err));
+		alone.looked_at += out->looked_at;
+		alone.bound_s = out->bound_s;
+		out->looked_at = alone.looked_at;
+		if (alone.n_stages > 0 && (out->n_stages == 0 || alone.value < out->value * (1 - 1e-9))) {
+			*out = alone;
+			out->host = h->name;
+		}
+	}
 	return BERTH_OK;
 }

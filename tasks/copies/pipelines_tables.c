@@ -1,5 +1,5 @@
 /* Times and bytes of a training step's layers on each kind of device, whole or over several devices of a
- * host, and what messages take. The search works on these tables alone. */
+ * host. The search works on these tables alone. */
 #include "pipelines.h"
 
 #include "problem.h"
@@ -186,75 +186,6 @@ static berth_status find_kinds(const berth_problem *p, const berth_cluster *c, b
 	return BERTH_OK;
 }
 
-static void take_slower(berth_train_hop *h, double latency_s, double byte_s)
-{
-	h->latency_s = fmax(h->latency_s, latency_s);
-	h->byte_s = fmax(h->byte_s, byte_s);
-}
-
-/* Does the way lead over a host without devices of either kind that would have to be on, and paid? */
-static bool needs_others(const berth_problem *p, const berth_cluster *c, const int32_t *dev_kind, int32_t a,
-                         int32_t b)
-{
-	const berth_system *s = c->s;
-	BERTH_EACH (i, p->route_off, p->class_pair_route[a * s->n_devs + b]) {
-		int32_t d = s->link_to[p->route_link[i]];
-		bool own = !(s->dev_idle_w[d] > 0 || s->dev_price_h[d] > 0);
-		BERTH_EACH (j, c->host_off, c->dev_host[d])
-			own |= dev_kind[c->host_dev[j]] == dev_kind[a] ||
-			       dev_kind[c->host_dev[j]] == dev_kind[b];
-		if (!own)
-			return true;
-	}
-	return false;
-}
-
-/* The slowest ways by devices' kinds: between hosts, where devices of both kinds are in unlike ones, and
- * inside of one, there by the figures of collectives. */
-static berth_status time_ways(const berth_cluster *c, const int32_t *dev_kind, berth_train_task *x,
-                              berth_arena *tmp, berth_arena *tmp2, berth_err *err)
-{
-	const berth_system *s = c->s;
-	bool far[BERTH_MOST_TRAIN_KINDS][BERTH_MOST_TRAIN_KINDS] = {0}; /* such are in unlike hosts */
-	double more = 1 << 30;
-	for (int32_t l = 0; l < s->n_links; l++)
-		more = fmin(more, ceil(1e6 * s->link_bandwidth[l]));
-	berth_problem one, many;
-	BERTH_TRY(berth_cluster_probe(c, 1, tmp, tmp2, &one, err));
-	BERTH_TRY(berth_cluster_probe(c, 1 + (int64_t)more, tmp, tmp2, &many, err));
-	for (int pass = 0; pass < 2; pass++) /* hosts apart; then inside, where there are no others */
-		for (int32_t a = 0; a < s->n_devs; a++)
-			for (int32_t b = 0; b < s->n_devs; b++) {
-				int32_t at = a * s->n_devs + b, link = s->link_of[at];
-				berth_train_hop *h = &x->hop[dev_kind[a]][dev_kind[b]];
-				double latency_s = (double)one.class_pair_ns[at] / 1e9, bandwidth;
-				double byte_s =
-					(double)(many.class_pair_ns[at] - one.class_pair_ns[at]) / 1e9 / more;
-				bool apart = c->dev_host[a] != c->dev_host[b];
-				if (a == b || apart == (pass == 1))
-					continue;
-				if (apart && needs_others(&many, c, dev_kind, a, b))
-					latency_s = INFINITY;
-				far[dev_kind[a]][dev_kind[b]] |= apart;
-				if (pass == 0 || !far[dev_kind[a]][dev_kind[b]])
-					take_slower(h, latency_s, byte_s);
-				if (apart || dev_kind[a] != dev_kind[b])
-					continue;
-				if (link >= 0) {
-					berth_collective_figures(s, link, &latency_s, &bandwidth);
-					byte_s = 1 / bandwidth;
-				}
-				take_slower(&x->kind[dev_kind[a]].inside, latency_s, byte_s);
-			}
-	/* Does a channel carry what several hosts send to others? */
-	for (int32_t l = 0; l < s->n_links; l++)
-		for (int32_t m = 0; m < l && s->contention; m++)
-			x->one_wire |= s->link_channel[l] == s->link_channel[m] &&
-			               c->dev_host[s->link_from[l]] != c->dev_host[s->link_from[m]] &&
-			               c->dev_host[s->link_from[l]] != c->dev_host[s->link_to[l]];
-	return BERTH_OK;
-}
-
 /* ---- times ---- */
 
 static bool is_update(const berth_graph *g, int32_t op)
@@ -366,7 +297,7 @@ berth_status berth_train_new(const berth_graph *graph, const int64_t *batch, int
 			x.n_layers = own.n_blocks;
 			BERTH_TRY(berth_problem_new(graph, c->s, tmp, &tmp2, &p, err));
 			BERTH_TRY(find_kinds(&p, c, &x, dev_kind, err));
-			BERTH_TRY(time_ways(c, dev_kind, &x, tmp, &tmp2, err));
+			BERTH_TRY(berth_train_ways(c, dev_kind, &x, mem, tmp, &tmp2, err));
 			BERTH_TRY(count_weights(graph, &own, mem, &x, err));
 			for (int32_t k = 0; k < x.n_kinds; k++) {
 				BERTH_TRY(find_barred(&p, &own, &x.kind[k], mem, err));
