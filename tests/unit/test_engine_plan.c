@@ -396,6 +396,15 @@ static void test_kernel_times(void **state)
 		}
 }
 
+static berth_status try_fit(void *ctx, berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	const small_problem *w = ctx;
+	const berth_timing t = {&w->g, -1, 1e-3};
+	berth_system s = w->s;
+	berth_scales_told told;
+	return berth_scales_fit(&s, 1, &t, 1, "by", mem, tmp, &told, err);
+}
+
 /* A timing of what is predicted of the whole graph changes no time, and one far off all of them. */
 static void test_kernels_calibrated(void **state)
 {
@@ -414,6 +423,7 @@ static void test_kernels_calibrated(void **state)
 		for (int32_t op = 0; op < N_KERNEL_OPS; op++)
 			assert_near((double)berth_op_time(&p, op, 1) / (double)berth_op_time(&w.p, op, 1),
 			            times, times > 1 ? 0.01 : 0);
+		assert_fails_each(try_fit, &w, 1);
 		small_problem_free(&w);
 	}
 }
