@@ -456,6 +456,41 @@ static void test_scores_decide(void **state)
 	berth_arena_free(&tmp);
 }
 
+/* Of a chain whose scores fall each node picks its best edge: three become one group, where pairs of heavy
+ * edges would be two and two. */
+static void test_dominant_edges_join_more_than_pairs(void **state)
+{
+	(void)state;
+	static const int64_t bytes[] = {900, 800, 100};
+	berth_arena mem = {0}, tmp = {0};
+	berth_graph g;
+	berth_coarsening c;
+	berth_builder *b;
+	berth_err err;
+	double score[3];
+	berth_coarsen_cfg cfg = with("by-score", 2);
+	assert_ok(berth_builder_new(&tmp, "chain", &b, &err), &err);
+	for (int i = 0; i < 4; i++) {
+		char name[8];
+		snprintf(name, sizeof name, "o%d", i);
+		assert_ok(berth_builder_op(b, &(berth_op_spec){.name = name}, NULL, &err), &err);
+	}
+	for (int i = 0; i < 3; i++)
+		assert_ok(berth_builder_edge(b, i, i + 1, bytes[i], NULL, &err), &err);
+	assert_ok(berth_builder_finish(b, &mem, &g, &err), &err);
+	for (int32_t t = 0; t < g.n_tensors; t++)
+		for (int32_t e = g.tensor_use_off[t]; e < g.tensor_use_off[t + 1]; e++)
+			score[e] = (double)g.tensor_bytes[t];
+	cfg.edge_score = score;
+	cfg.balance = 10;
+	check(&g, &cfg, &c, &mem);
+	assert_int_equal(c.n_groups, 2);
+	for (int32_t op = 1; op < 4; op++)
+		assert_int_equal(c.op_group[op] == c.op_group[0], op < 3);
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
 /* A loss that is least for one grouper, told by what it made. */
 typedef struct wish {
 	const char *name;
@@ -569,6 +604,7 @@ int main(void)
 		cmocka_unit_test(test_fusion_of_attention),
 		cmocka_unit_test(test_modularity_finds_communities),
 		cmocka_unit_test(test_scores_decide),
+		cmocka_unit_test(test_dominant_edges_join_more_than_pairs),
 		cmocka_unit_test(test_auto_takes_the_least_loss),
 		cmocka_unit_test(test_separated_operators_stay_apart),
 	};
