@@ -4,7 +4,7 @@
  * Results depend on the problem, the objective, the seed and the number of evaluations alone, never on time
  * or threads. A time limit stops the search after some number of evaluations. The same run with that number
  * as its budget makes the same steps. So a method must not look at the budget in any other way than asking
- * berth_search_budget_left before each step.
+ * berth_search_budget_left before each step. `berth` does in searches that are too short (seeds.h).
  *
  * What answers at once, seeds of a search among it, is no step: a budget of evaluations does all of it. A
  * time limit may cut it short, by berth_search_afford. Seeds then cost at most a tenth of the time, in work

@@ -85,11 +85,15 @@ static double split_ns(const berth_problem *p)
 static const berth_seed far_seeds[] = {
 	{&berth_method_scotch, scotch_ns}, {&berth_method_metis, metis_ns}, {&berth_method_split, split_ns}};
 
+static bool is_little_time(const berth_search *s)
+{
+	return berth_search_timed(s) && fmax(s->cfg.time_s, s->cfg.cpu_s) < SHORT_S;
+}
+
 /* What the dear ones, PBQP's and the far seeds, may work at once, however little time there is. */
 static double dear_ns(const berth_search *s)
 {
-	bool little = berth_search_timed(s) && fmax(s->cfg.time_s, s->cfg.cpu_s) < SHORT_S;
-	return little ? SHORT_NS : BERTH_SURE_NS;
+	return is_little_time(s) ? SHORT_NS : BERTH_SURE_NS;
 }
 
 void berth_seeds_begin(berth_search *s)
@@ -97,7 +101,7 @@ void berth_seeds_begin(berth_search *s)
 	double most_ns = SHARE * 1e9 * fmax(s->cfg.time_s, s->cfg.cpu_s);
 	if (berth_search_timed(s))
 		s->may_work_ns = s->worked_ns + fmax(most_ns, BERTH_SURE_NS);
-	s->may_dear_ns = dear_ns(s) < BERTH_SURE_NS ? s->worked_ns + dear_ns(s) : s->may_work_ns;
+	s->may_dear_ns = is_little_time(s) ? s->worked_ns + SHORT_NS : s->may_work_ns;
 }
 
 void berth_seeds_end(berth_search *s)
@@ -106,10 +110,11 @@ void berth_seeds_end(berth_search *s)
 	s->seeded = s->evaluations;
 }
 
+/* What a budget cuts it cuts without a time, too. */
 static void leave_out(berth_search *s, const char *name)
 {
 	s->cut = false;
-	if (berth_search_timed(s))
+	if (berth_search_timed(s) && s->may_evaluate == INT64_MAX)
 		berth_search_leave_out(s, name);
 }
 
@@ -238,16 +243,21 @@ static const berth_seed short_seeds[] = {{&berth_method_peft_contended, berth_se
 
 enum { N_SHORT = sizeof short_seeds / sizeof *short_seeds, FEW_FROM = 64, FEW_BELOW = 300, SHORT_SHARE = 8 };
 
+bool berth_seeds_few(const berth_search *s)
+{
+	return !is_little_time(s) && s->cfg.evaluations < FEW_BELOW &&
+	       s->cfg.evaluations - s->evaluations >= FEW_FROM;
+}
+
 bool berth_seeds_short(const berth_search *s)
 {
-	bool few = s->cfg.evaluations < FEW_BELOW && s->cfg.evaluations - s->evaluations >= FEW_FROM;
-	return berth_seed_priced_ahead_ns(s->p) < SHORT_NS &&
-	       (berth_search_timed(s) ? dear_ns(s) < BERTH_SURE_NS : few);
+	return berth_seed_priced_ahead_ns(s->p) < SHORT_NS && (is_little_time(s) || berth_seeds_few(s));
 }
 
 berth_status berth_seeds_run_short(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	const far_use use = {.offer = true};
+	const bool few = berth_seeds_few(s);
 	int64_t half = s->cfg.evaluations / 2, own = s->cfg.evaluations / SHORT_SHARE;
 	double late_ns = fmin(1e9 * fmax(s->cfg.time_s, s->cfg.cpu_s) - FAR_NS, FAR_NS);
 	berth_status st = berth_method_run(berth_seeds[0].method, s, tmp, err);
@@ -255,8 +265,10 @@ berth_status berth_seeds_run_short(berth_search *s, berth_arena *tmp, berth_err 
 	for (int32_t i = 0; i < N_SHORT && st == BERTH_OK; i++) {
 		BERTH_SCRATCH(tmp);
 		int32_t k = berth_prices_known(&s->cfg.objective) ? i : N_SHORT - 1 - i;
-		s->may_evaluate = s->evaluations + own < half ? s->evaluations + own : half;
-		s->may_work_ns = !berth_search_timed(s)     ? s->worked_ns + FAR_NS
+		s->may_evaluate = !few                         ? INT64_MAX
+		                  : s->evaluations + own < half ? s->evaluations + own
+		                                                : half;
+		s->may_work_ns = few                          ? s->worked_ns + FAR_NS
 		                 : s->evaluations == single ? SHORT_NS
 		                                            : late_ns;
 		if (berth_search_afford(s, short_seeds[k].work_ns(s->p)))

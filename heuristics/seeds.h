@@ -40,6 +40,8 @@ berth_status berth_seeds_find_partitions(berth_search *s, int32_t *partition[BER
  * the first has 0.025 s of counted work, all have what is beyond 0.05 s, 0.05 s at most. Fails: as far seeds.
  */
 bool berth_seeds_short(const berth_search *s);
+/* Is it so by its evaluations? Then a time that is not over changes nothing. */
+bool berth_seeds_few(const berth_search *s);
 berth_status berth_seeds_run_short(berth_search *s, berth_arena *tmp, berth_err *err);
 
 /* Between these two the search is at its seeds. */

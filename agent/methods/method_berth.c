@@ -109,11 +109,13 @@ static berth_status propose(agent *w, const berth_policy_file *f, berth_arena *t
 static berth_status go_far(agent *w, berth_arena *tmp, berth_err *err)
 {
 	berth_search *s = w->s;
+	const int64_t seeded = s->seeded;
 	if (w->proposes) {
 		berth_seeds_begin(s);
 		berth_proposals_offer_draws(&w->proposals, DRAWN_EVALUATIONS);
 		berth_seeds_cut(s, "policy");
 		berth_seeds_end(s);
+		s->seeded = seeded; /* annealing has run */
 	}
 	return w->far ? berth_seeds_communities(s, tmp, err) : BERTH_OK;
 }
@@ -154,7 +156,8 @@ static berth_status run_short(agent *w, bool orders, berth_arena *tmp, berth_err
 {
 	berth_search *s = w->s;
 	const berth_policy_file *f;
-	bool ended = false, few = !berth_search_timed(s);
+	const bool few = berth_seeds_few(s);
+	bool ended = false;
 	BERTH_TRY(berth_seeds_run_short(s, tmp, err));
 	BERTH_TRY(berth_dp_seed(s, tmp, err));
 	if (few) {
@@ -260,6 +263,7 @@ berth_status berth_agent_run(berth_search *s, const berth_agent_cfg *cfg, berth_
 		BERTH_TRY(run_short(&w, cfg->orders, tmp, err));
 		if (berth_score_feasible(s->best))
 			return BERTH_OK;
+		s->n_left_out = 0;
 	}
 	BERTH_TRY(start_search(&w, cfg, tmp, err));
 	if (s->p->n_ops == 0 || berth_seeds_needless(s))

@@ -67,7 +67,7 @@ static berth_status share_times(berth_problem *p, const berth_fused *x, int32_t 
 		sum[x->op_new[op]] += berth_op_time(p, op, dev);
 	for (int32_t op = 0; op < p->n_ops; op++) {
 		int32_t k = x->op_new[op];
-		if (!isnan(kernel_s[k]))
+		if (!isnan(kernel_s[k]) && sum[k] > 0)
 			p->op_dev_time_ns[berth_cell(p, op, dev)] = llround(
 				1e9 * kernel_s[k] / (double)sum[k] * (double)berth_op_time(p, op, dev));
 	}

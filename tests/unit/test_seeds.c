@@ -90,9 +90,10 @@ static void test_short_searches(void **state)
 {
 	static const char *const graphs[] = {"zoo:random:ops=300", "zoo:gpt2:batch=8:training=1"},
 				 *const objectives[] = {"latency", "throughput"};
-	static const double time_s[] = {0, 0.001, 0.09};
+	static const double time_s[] = {0, 0.001, 0.09, 2};
+	static const int64_t evaluations[] = {100, BERTH_UNLIMITED, 10, 100};
 	(void)state;
-	for (int i = 0; i < 12; i++) {
+	for (int i = 0; i < 16; i++) {
 		small_problem f;
 		berth_search_cfg cfg = {.seed = 1, .time_s = time_s[i / 4]};
 		berth_search s, again;
@@ -100,18 +101,18 @@ static void test_short_searches(void **state)
 		setup(&f, graphs[i % 2]);
 		cfg.time_from = berth_wall_seconds() + FAR;
 		assert_ok(berth_objective_parse(objectives[i / 2 % 2], &cfg.objective, &err), &err);
-		cfg.evaluations = i < 4 ? 100 : BERTH_UNLIMITED;
+		cfg.evaluations = evaluations[i / 4];
 		assert_ok(berth_search_new(&f.p, &cfg, &f.mem, &s, &err), &err);
 		assert_ok(berth_search_new(&f.p, &cfg, &f.mem, &again, &err), &err);
 		assert_true(berth_seeds_short(&s));
 		assert_ok(berth_seeds_run_short(&s, &f.tmp, &err), &err);
 		assert_ok(berth_seeds_run_short(&again, &f.tmp, &err), &err);
 		assert_true(berth_score_feasible(s.best) && s.evaluations > f.p.n_devs);
-		if (i < 4)
+		if (i / 4 % 3 == 0)
 			assert_in_range(s.evaluations, 10, 50);
 		else
 			assert_true(s.worked_ns <= (i < 8 ? 0.25 : 0.5) * BERTH_SURE_NS);
-		assert_true((s.n_left_out > 0) == (i >= 4));
+		assert_true((s.n_left_out > 0) == (i / 4 % 3 != 0));
 		assert_true(s.may_evaluate == INT64_MAX && isinf(s.may_work_ns) && !s.cut);
 		assert_int_equal(again.evaluations, s.evaluations);
 		assert_true(again.best.value == s.best.value);
@@ -135,8 +136,12 @@ static void test_what_is_short(void **state)
 		assert_ok(berth_method_run(berth_method_default(), &s, &f.tmp, &err), &err);
 		if (i >= 2)
 			assert_int_equal(s.evaluations, evaluations[i]);
+		/* A time that is not over changes nothing; a short one asks for no evaluations. */
+		s.evaluations = 0;
+		s.cfg.time_s = FAR;
+		assert_true(berth_seeds_short(&s) == (i == 2 || i == 3));
 		s.cfg.time_s = i < 3 ? 0.199 : 0.2;
-		assert_true(berth_seeds_short(&s) == (i < 3));
+		assert_true(berth_seeds_short(&s) == (i < 4) && berth_seeds_few(&s) == (i == 3));
 	}
 	small_problem_free(&f);
 }
