@@ -54,7 +54,8 @@ static bool limit_all(const berth_sandbox *s)
 	       limit(RLIMIT_NPROC, 0, 0);
 }
 
-/* Signals as if nobody had touched them; no file but the answer's; no debugger; gone with the parent. */
+/* Signals as if nobody had touched them, but those to end the program: a whole group gets them, its parent
+ * heeds them and takes it along. No file but the answer's; no debugger; gone with the parent. */
 static bool let_go(pid_t parent, int fd)
 {
 	sigset_t none;
@@ -62,7 +63,7 @@ static bool let_go(pid_t parent, int fd)
 		return false;
 	sigemptyset(&none);
 	for (int i = 1; i < N_SIGNALS; i++)
-		signal(i, SIG_DFL);
+		signal(i, i == SIGINT || i == SIGTERM || i == SIGHUP ? SIG_IGN : SIG_DFL);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	if (fd != ANSWER_FD && dup2(fd, ANSWER_FD) < 0)
 		return false;

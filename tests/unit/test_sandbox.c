@@ -5,6 +5,8 @@
 #include "support.h"
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { MIB = 1 << 20 };
@@ -278,6 +281,65 @@ static void test_status(void **state)
 	berth_arena_free(&mem);
 }
 
+/* ---- signals to the whole group ---- */
+
+static berth_status linger(void *ctx, berth_arena *mem, const char **data, size_t *size, berth_err *err)
+{
+	volatile int *at = ctx;
+	(void)mem, (void)data, (void)size, (void)err;
+	*at = 1;
+	while (*at == 1)
+		;
+	return BERTH_OK;
+}
+
+static void *signal_all(void *ctx)
+{
+	volatile int *at = ctx;
+	while (*at == 0)
+		sched_yield();
+	kill(0, SIGTERM);
+	kill(0, SIGINT);
+	kill(0, SIGHUP);
+	*at = 2;
+	return NULL;
+}
+
+/* A group of its own, which is asked to end while it reads, and does not. */
+static _Noreturn void read_on(volatile int *at)
+{
+	const berth_sandbox s = small();
+	pthread_t thread;
+	berth_arena mem = {0};
+	berth_err err;
+	bool good = setpgid(0, 0) == 0;
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGINT, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	good = good && pthread_create(&thread, NULL, signal_all, (void *)(size_t)at) == 0;
+	good = good && berth_sandbox_run(&s, "model.onnx", linger, (void *)(size_t)at, &mem, NULL, NULL,
+	                                 &err) == BERTH_OK;
+	_exit(good ? 0 : 1);
+}
+
+/* timeout and a terminal signal all processes of a program: its reader reads on, and the program decides. */
+static void test_group_signals(void **state)
+{
+	(void)state;
+	int how = -1;
+	FILE *f = tmpfile();
+	assert_true(f && ftruncate(fileno(f), 4096) == 0);
+	volatile int *at = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(f), 0);
+	assert_true(at != MAP_FAILED);
+	pid_t pid = fork();
+	if (pid == 0)
+		read_on(at);
+	assert_true(pid > 0 && waitpid(pid, &how, 0) == pid);
+	assert_int_equal(how, 0);
+	munmap((void *)(size_t)at, 4096);
+	fclose(f);
+}
+
 /* The machine's file is read in the sandbox that the options ask for. */
 static void test_system_file(void **state)
 {
@@ -322,9 +384,10 @@ static bool is_there(void)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_good), cmocka_unit_test(test_error),
-	                                   cmocka_unit_test(test_bad), cmocka_unit_test(test_memory),
-	                                   cmocka_unit_test(test_status),
-	                                   cmocka_unit_test(test_system_file)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_good),       cmocka_unit_test(test_error),
+		cmocka_unit_test(test_bad),        cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_status),     cmocka_unit_test(test_group_signals),
+		cmocka_unit_test(test_system_file)};
 	return is_there() ? cmocka_run_group_tests(tests, NULL, NULL) : 0;
 }
