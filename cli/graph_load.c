@@ -69,10 +69,18 @@ berth_status cli_calibrate_device(cli *c, berth_system *s, int32_t dev, const be
                                   const char *by, berth_err *err)
 {
 	berth_scales_told told;
-	char off[32], then[64] = "";
+	char off[32], now[32], then[160] = "";
 	BERTH_TRY(berth_scales_fit(s, dev, timing, n, by, &c->mem, &c->tmp, &told, err));
 	if (n > 1)
 		snprintf(then, sizeof then, "; then they are off by %s", cli_percent(off, told.off));
+	else if (told.off > 0.01) {
+		double before_s = timing->seconds / told.factor;
+		snprintf(then, sizeof then,
+		         ": now %s, %.0f %% of the way there; the rest may be that model's own, not the "
+		         "device's",
+		         berth_text_seconds(now, told.now_s),
+		         100 * (told.now_s - before_s) / (timing->seconds - before_s));
+	}
 	if (cli_in_words(c))
 		cli_say("%s: times %.3g of those predicted, by %s%s\n", s->dev_name[dev], told.factor, by,
 		        then);

@@ -239,7 +239,9 @@ static void print_device(const state *s, int32_t d)
 	else if (s->m.dev_engine[d] >= 0)
 		cli_say("%s: it can run no operator\n", s->s.dev_name[d]);
 	else
-		cli_say("%s: the engine has no device of this name\n", s->s.dev_name[d]);
+		cli_say("%s: the engine has no device of this name; plans hold its predicted times against "
+		        "measured ones\n",
+		        s->s.dev_name[d]);
 }
 
 static void print_link(const state *s, int32_t l)

@@ -327,6 +327,9 @@ static const cli_rule rules[] = {
 	{"to", "!output", "configure: --to says what -o OUT is written for: give that, too"},
 	{"pipelines", "serve",
          "configure: --serve is for the model itself, --pipelines for its training: give one of them"},
+	{"training", "serve",
+         "configure: --training and --serve exclude each other, a model is trained or served: give one of "
+         "them"},
 	{"pipelines", "output",
          "configure: -o writes copies; leave it out beside --pipelines, whose --json tells stages"},
 	{"pipelines", "steps", "configure: --pipelines goes by simulated times: leave out --steps"},

@@ -145,10 +145,11 @@ static void print_kept(const berth_engine_plan *p, const berth_objective *o)
 	char value[32], gain[32], error[32];
 	print_default(p);
 	if (p->gain.gain > 0)
-		cli_say(" is the plan: the best found is %s, %s less, and predictions are off by %s, %.1f "
-		        "points more (errors that compare --fidelity measures count instead)\n",
+		cli_say(" is the plan: the best found is %s, %s less, which is less than the %s that "
+		        "predictions of the two are off by (compare --fidelity measures them: what it finds "
+		        "counts instead)\n",
 		        cli_value(value, o, p->found), cli_percent(gain, p->gain.gain),
-		        cli_percent(error, p->gain.error), 100 * (p->gain.error - p->gain.gain));
+		        cli_percent(error, p->gain.error));
 	else
 		cli_say(" is the plan: nothing better was found\n");
 }

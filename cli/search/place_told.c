@@ -141,6 +141,8 @@ static void print_speedup(const place_state *s)
 		        s->r.value > s->single.value ? "more" : "less");
 	else
 		cli_say("as good as the best single device");
+	if (s->single.dev >= 0 && s->r.value > s->single.value)
+		cli_say(", %s", s->s.dev_name[s->single.dev]);
 	if (s->gain_error >= 0.005)
 		cli_say(" (give or take %.0f %%)", 100 * s->gain_error);
 }

@@ -298,7 +298,7 @@ berth_status berth_scales_fit(berth_system *s, int32_t dev, const berth_timing *
 {
 	BERTH_SCRATCH(tmp);
 	fit f = {.s = s, .dev = dev, .n = n, .timing = timing, .tmp = tmp};
-	berth_scales_told x = {0, 0};
+	berth_scales_told x = {0, 0, 0};
 	BERTH_TRY(list_types(&f, err));
 	for (int32_t i = 1; i < n; i++)
 		f.mixed = f.mixed || (timing[i].op < 0) != (timing[0].op < 0);
@@ -312,6 +312,7 @@ berth_status berth_scales_fit(berth_system *s, int32_t dev, const berth_timing *
 	for (int32_t i = 0; i < n; i++)
 		x.off += fabs(predicted(&f, i) / timing[i].seconds - 1) / n;
 	x.factor = exp(x.factor);
+	x.now_s = predicted(&f, 0);
 	BERTH_TRY(change(&f, by, mem, err));
 	*told = x;
 	return BERTH_OK;

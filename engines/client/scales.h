@@ -19,6 +19,7 @@ typedef struct berth_timing {
 typedef struct berth_scales_told {
 	double factor; /* timed / predicted before, the mean of the timings by their logarithms */
 	double off;    /* mean of |predicted / timed - 1| of the timings, afterwards */
+	double now_s;  /* what the first timing is predicted as, afterwards */
 } berth_scales_told;
 
 /* Timings that are off by more mean another device. */
