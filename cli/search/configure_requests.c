@@ -287,7 +287,7 @@ berth_status configure_requests(cli *c, const configure_view *m, const configure
 	r->task = (berth_request_task){.kind = r->kind};
 	r->task.n_batches = a->batches_given ? m->n_batches : (int32_t)(sizeof usual / sizeof *usual);
 	r->task.batch = a->batches_given ? m->batch : usual;
-	BERTH_TRY(serve_read_requests(c, a->requests, r->kind, &r->task.n_kinds, err));
+	BERTH_TRY(serve_read_requests(c, a->requests, r->kind, &r->task.n_kinds, &r->v.context, err));
 	BERTH_TRY(read_limits(a->goal, &r->task, err));
 	cli_progress_open(&r->v.progress, c, "serve");
 	r->task.progress = cli_progress_count;
@@ -302,8 +302,6 @@ berth_status configure_requests(cli *c, const configure_view *m, const configure
 	r->v.layout = best->l;
 	r->v.layout.bound_per_s = fmax(r->plan->l.bound_per_s, r->plan[BERTH_APART].l.bound_per_s);
 	r->v.x = &r->kind->reading;
-	for (int32_t i = 0; i < r->task.n_kinds; i++)
-		r->v.context = berth_max(r->v.context, r->kind[i].read + r->kind[i].answer);
 	if (a->to.path && best->l.per_s > 0)
 		BERTH_TRY(serve_write(c, &r->v, a->to.path, a->to.target, err));
 	BERTH_TRY(serve_result(c, &r->v, err));

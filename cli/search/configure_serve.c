@@ -180,8 +180,10 @@ static berth_status lay_out(cli *c, view *v, const berth_serving *all, const ber
 	if (v->given->n) {
 		BERTH_TRY(read_layout(c, v, &found, err));
 		BERTH_TRY(check_held(v, &found, err));
-		BERTH_TRY(berth_serving_value(all, m->batch, m->n_batches, at, step_s, &c->mem, &c->tmp,
-		                              &found, err));
+		berth_status st = berth_serving_value(all, m->batch, m->n_batches, at, step_s, &c->mem, &c->tmp,
+		                                      &found, err);
+		berth_err why = *err;
+		BERTH_TRY(st != BERTH_EINVAL ? st : berth_fail(err, st, "option --layout: %s", why.msg));
 	} else {
 		if (berth_serving_same_devices(v->x, at))
 			BERTH_TRY(berth_serving_layout(v->x, &v->plan, &c->mem, &c->tmp, &start, err));
@@ -228,15 +230,17 @@ static berth_status solve(cli *c, view *v, berth_serving *all, const configure_v
 		v->plan.groups_per_s = plan.groups_per_s;
 		v->plan.bound_per_s = plan.bound_per_s;
 	}
+	berth_status st = BERTH_OK; /* of a layout: what one choice of devices cannot hold another may */
 	for (int32_t b = 0; b < m->n_batches && serve_has_layouts(v); b++) {
 		bool known = false;
 		for (int32_t e = 0; e < b; e++)
 			known |= berth_serving_same_devices(&all[e], &all[b]);
 		cli_progress_count(&v->progress, "batches of layouts", b, m->n_batches);
 		if (!known)
-			BERTH_TRY(lay_out(c, v, all, &all[b], m, step_s, err));
+			st = lay_out(c, v, all, &all[b], m, step_s, err);
+		BERTH_TRY(st == BERTH_EINVAL ? BERTH_OK : st);
 	}
-	return BERTH_OK;
+	return v->laid ? BERTH_OK : st;
 }
 
 /* All but how many layers there are is taken from the first batch; of the others times and bytes. */

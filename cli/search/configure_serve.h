@@ -38,10 +38,11 @@ typedef struct serve_view {
 } serve_view;
 
 enum { SERVE_MOST_LENGTHS = 16 };
-/* What --requests gives, into out [SERVE_MOST_LENGTHS]: lengths with their shares, or of @FILE classes.
+/* What --requests gives, into out [SERVE_MOST_LENGTHS]: lengths with their shares, or of @FILE classes; and
+ * the tokens of the longest request.
  * Fails: BERTH_EINVAL, BERTH_EFORMAT (a bad line, by its number), BERTH_EIO, BERTH_ENOMEM. */
 berth_status serve_read_requests(cli *c, const cli_texts *given, berth_request_kind *out, int32_t *n,
-                                 berth_err *err);
+                                 int64_t *longest, berth_err *err);
 /* --serve into v->n_servers, for the hosts of v->c. Fails: BERTH_EINVAL. */
 berth_status serve_read_servers(cli *c, const cli_texts *given, serve_view *v, berth_err *err);
 /* The bytes that layers of x need at the least, where nodes have too few: true, and into why. */

@@ -67,23 +67,41 @@ static void take_nodes(lines *o, const berth_layout_path *p, node *at)
 	}
 }
 
-/* The name of a server: that of the file where there is one of it, else with a number behind. */
-static const char *server_name(const lines *o, int32_t k, int64_t server)
+/* A host's name as it may stand in an address. */
+static berth_status check_name(const lines *o, const char *name, berth_err *err)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+	return *name && *name != '-' && !name[strspn(name, plain)]
+	               ? BERTH_OK
+	               : berth_fail(
+				 err, BERTH_EINVAL,
+				 "host '%s' of %s is no address for %s: expected a name of letters, digits, "
+				 ". _ and -",
+				 name, o->out->v->s.name, o->out->target);
+}
+
+/* The name of a server: that of the file where there is one of it, else with a number behind, which no host of
+ * the file may have. */
+static berth_status server_name(const lines *o, int32_t k, int64_t server, const char **name, berth_err *err)
 {
 	const berth_cluster *c = &o->out->v->c;
 	int32_t dev = berth_system_find_dev(&o->out->v->s, o->out->x->kind[k].dev[0]),
 		like = c->host_like[c->dev_host[dev]];
-	for (int32_t h = 0; h < c->n_hosts; h++) {
-		if (c->host_like[h] != like)
-			continue;
-		if (server < o->out->v->n_servers[h])
-			return o->out->v->n_servers[h] == 1
-			               ? c->host_name[h]
-			               : berth_arena_printf(&o->out->c->mem, "%s-%lld", c->host_name[h],
-			                                    (long long)server + 1);
-		server -= o->out->v->n_servers[h];
-	}
-	return "";
+	const int64_t *n = o->out->v->n_servers;
+	int32_t h = 0;
+	for (; c->host_like[h] != like || server >= n[h]; h++)
+		server -= c->host_like[h] == like ? n[h] : 0;
+	*name = n[h] == 1 ? c->host_name[h]
+	                  : berth_arena_printf(&o->out->c->mem, "%s-%lld", c->host_name[h],
+	                                       (long long)server + 1);
+	BERTH_TRY(berth_got(*name, err));
+	for (int32_t i = 0; i < c->n_hosts; i++)
+		if (i != h && n[i] == 1 && strcmp(c->host_name[i], *name) == 0)
+			return berth_fail(err, BERTH_EINVAL,
+			                  "%s of %lld servers like '%s' would have the name of host '%s' of %s: "
+			                  "expected another name there",
+			                  *name, (long long)n[h], c->host_name[h], *name, o->out->v->s.name);
+	return check_name(o, *name, err);
 }
 
 /* The number of a server's GPU among its GPUs; -1: it is a CPU. */
@@ -142,7 +160,7 @@ static berth_status put_line(lines *o, const char *where, berth_strbuf *line, be
 static void put_share(lines *o, const berth_layout_path *p)
 {
 	double per_s = p->own_per_s / (double)p->n;
-	berth_strbuf_printf(o->b, "# %.4g %% of the %s\n", 100 * per_s / o->out->l.per_s,
+	berth_strbuf_printf(o->b, "# %.4g %% of the %s\n", 100 * per_s / o->out->all_per_s,
 	                    o->out->v->requests ? "requests" : "samples");
 	o->out->n_told++;
 	o->out->told_per_s += per_s;
@@ -216,6 +234,8 @@ static berth_status put_llama(lines *o, const berth_layout_path *p, const node *
 			n = units_of(o, p->stage[s].from, p->stage[s].to), gpu = gpu_of(o, k, at[s].dev),
 			port = 50052 + o->started[k][at[s].server]++;
 		berth_strbuf line = {.mem = &o->out->c->mem};
+		if (gpu >= 0)
+			berth_strbuf_printf(&line, "CUDA_DEVICE_ORDER=PCI_BUS_ID");
 		berth_export_put_word(&line, "rpc-server");
 		berth_export_put_option(&line, "-H", "0.0.0.0");
 		berth_export_put_number(&line, "-p", port);
@@ -245,19 +265,6 @@ static berth_status put_llama(lines *o, const berth_layout_path *p, const node *
 	return BERTH_OK;
 }
 
-/* A host's name as it may stand in an address. */
-static berth_status check_name(const lines *o, const char *name, berth_err *err)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-	return *name && *name != '-' && !name[strspn(name, plain)]
-	               ? BERTH_OK
-	               : berth_fail(
-				 err, BERTH_EINVAL,
-				 "host '%s' of %s is no address for %s: expected a name of letters, digits, "
-				 ". _ and -",
-				 name, o->out->v->s.name, o->out->target);
-}
-
 static berth_status put_pipeline(lines *o, const berth_layout_path *p, berth_err *err)
 {
 	node *at;
@@ -265,11 +272,8 @@ static berth_status put_pipeline(lines *o, const berth_layout_path *p, berth_err
 	BERTH_TRY_NEW(&o->out->c->mem, p->n_stages, err, at);
 	BERTH_TRY_NEW(&o->out->c->mem, p->n_stages, err, name);
 	take_nodes(o, p, at);
-	for (int32_t s = 0; s < p->n_stages; s++) {
-		name[s] = server_name(o, o->out->l.group[p->stage[s].group].kind, at[s].server);
-		BERTH_TRY(berth_got(name[s], err));
-		BERTH_TRY(check_name(o, name[s], err));
-	}
+	for (int32_t s = 0; s < p->n_stages; s++)
+		BERTH_TRY(server_name(o, o->out->l.group[p->stage[s].group].kind, at[s].server, &name[s], err));
 	return o->out->to == SERVE_VLLM ? put_vllm(o, p, at, name, err) : put_llama(o, p, at, name, err);
 }
 

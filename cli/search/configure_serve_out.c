@@ -131,8 +131,8 @@ static berth_status open_layout(serve_out *o, berth_err *err)
 }
 
 /* What is left over goes into one line, so that nobody takes the lines for all of it. */
-static berth_status put_untold(const serve_out *o, double all_per_s, const char *why, berth_strbuf *b,
-                               const char **untold, berth_err *err)
+static berth_status put_untold(const serve_out *o, const char *why, berth_strbuf *b, const char **untold,
+                               berth_err *err)
 {
 	char share[32];
 	why = why ? why : "what nodes shared by paths carry is counted to none";
@@ -142,11 +142,11 @@ static berth_status put_untold(const serve_out *o, double all_per_s, const char 
 		                  "have it as JSON",
 		                  o->target, why);
 	*untold = "";
-	if (o->told_per_s >= all_per_s * (1 - 1e-6))
+	if (o->told_per_s >= o->all_per_s * (1 - 1e-6))
 		return BERTH_OK;
 	*untold = berth_arena_printf(&o->c->mem, "%s of the %s (%.4g/s) cannot be told to %s: %s",
-	                             cli_percent(share, 1 - o->told_per_s / all_per_s),
-	                             o->v->requests ? "requests" : "samples", all_per_s - o->told_per_s,
+	                             cli_percent(share, 1 - o->told_per_s / o->all_per_s),
+	                             o->v->requests ? "requests" : "samples", o->all_per_s - o->told_per_s,
 	                             o->target, why);
 	berth_strbuf_printf(b, "# %s\n", *untold ? *untold : "");
 	return berth_got(*untold, err);
@@ -156,25 +156,27 @@ static berth_status put_untold(const serve_out *o, double all_per_s, const char 
 static berth_status put_lines(serve_out *o, bool layout, const char **text, size_t *len, const char **untold,
                               berth_err *err)
 {
-	const serve_out none = *o;
-	serve_out copies = none;
-	double all_per_s = layout ? o->v->layout.per_s : o->v->plan.per_s;
+	berth_status st = BERTH_OK;
+	o->all_per_s = layout ? o->v->layout.per_s : o->v->plan.per_s;
+	serve_out copies = *o;
 	berth_strbuf b = {.mem = &o->c->mem}, other = b;
 	if (layout) {
 		BERTH_TRY(open_layout(o, err));
 		BERTH_TRY(serve_put_lines(o, &b, err));
 	}
 	const char *why = o->why;
-	if (o->v->plan.n_copies > 0 && o->told_per_s < all_per_s * (1 - 1e-6)) {
+	if (o->v->plan.n_copies > 0 && o->told_per_s < o->all_per_s * (1 - 1e-6)) {
 		BERTH_TRY(take_copies(&copies, err));
-		BERTH_TRY(serve_put_lines(&copies, &other, err));
-		if (copies.told_per_s > o->told_per_s) {
+		st = serve_put_lines(&copies, &other, err);
+		if (st != BERTH_OK && (st != BERTH_EINVAL || o->n_told == 0))
+			return st;
+		if (st == BERTH_OK && copies.told_per_s > o->told_per_s) {
 			*o = copies;
 			b = other;
 		}
 		why = why ? why : copies.why;
 	}
-	BERTH_TRY(put_untold(o, all_per_s, why, &b, untold, err));
+	BERTH_TRY(put_untold(o, why, &b, untold, err));
 	return berth_strbuf_done(&b, text, len, err);
 }
 

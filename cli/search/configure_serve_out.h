@@ -19,7 +19,7 @@ typedef struct serve_out {
 	/* of lines: pipelines that an engine is told, and what they carry; the first reason why others are
 	 * not */
 	int64_t n_told;
-	double told_per_s;
+	double told_per_s, all_per_s; /* all_per_s: of what was found */
 	const char *why;
 } serve_out;
 

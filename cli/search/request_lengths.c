@@ -22,8 +22,10 @@ static bool read_kind(const char *text, bool of_file, berth_request_kind *q)
 	at = at ? at + 1 : text;
 	if (!right || !read_length(&at, &q->read))
 		return false;
-	size_t gap = strspn(at, of_file && !strchr(text, '+') ? ", \t" : "+");
-	if (gap == 0 || (*at == '+' && gap > 1))
+	size_t gap = strspn(at, of_file && !strchr(text, '+') ? ", \t" : "+"), marks = 0;
+	for (size_t i = 0; i < gap; i++)
+		marks += at[i] == ',' || at[i] == '+';
+	if (gap == 0 || marks > 1)
 		return false;
 	at += gap;
 	return read_length(&at, &q->answer) && !at[strspn(at, of_file ? " \t\r" : "")];
@@ -36,12 +38,14 @@ static int by_length(const void *a, const void *b)
 	return order ? order : BERTH_COMPARE(x->read, y->read);
 }
 
-/* Equal ones as one; then eighths of all requests, from the shortest to the longest, each as its mean. */
-static int32_t classify(berth_request_kind *all, int32_t n, berth_request_kind *out)
+/* Equal ones as one; then eighths of all requests, from the shortest to the longest, each as its mean.
+ * *longest: tokens of the last. */
+static int32_t classify(berth_request_kind *all, int32_t n, berth_request_kind *out, int64_t *longest)
 {
 	double sum = 0, before = 0, tokens[CLASSES][2] = {0}, share[CLASSES] = {0};
 	int32_t unlike = 0, classes = 0;
 	qsort(all, (size_t)n, sizeof *all, by_length);
+	*longest = all[n - 1].read + all[n - 1].answer;
 	for (int32_t i = 0; i < n; i++) {
 		sum += all[i].share;
 		if (unlike > 0 && by_length(&all[unlike - 1], &all[i]) == 0)
@@ -67,7 +71,8 @@ static int32_t classify(berth_request_kind *all, int32_t n, berth_request_kind *
 	return classes;
 }
 
-static berth_status read_file(cli *c, const char *file, berth_request_kind *out, int32_t *n, berth_err *err)
+static berth_status read_file(cli *c, const char *file, berth_request_kind *out, int32_t *n, int64_t *longest,
+                              berth_err *err)
 {
 	char *text;
 	size_t size, lines = 1, cap = 0;
@@ -99,21 +104,26 @@ static berth_status read_file(cli *c, const char *file, berth_request_kind *out,
 	}
 	if (n_all == 0)
 		return berth_fail(err, BERTH_EFORMAT, "%s: there is no request in it", file);
-	*n = classify(all, n_all, out);
+	*n = classify(all, n_all, out, longest);
 	return BERTH_OK;
 }
 
 berth_status serve_read_requests(cli *c, const cli_texts *given, berth_request_kind *out, int32_t *n,
-                                 berth_err *err)
+                                 int64_t *longest, berth_err *err)
 {
 	const char *first = *given->text;
-	if (given->n == 1 && *first == '@')
-		return read_file(c, first + 1, out, n, err);
+	if (*first == '@' && (given->n > 1 || !first[1]))
+		return berth_fail(err, BERTH_EINVAL,
+		                  "option --requests: '%.60s': expected @ and the name of one file, without a comma",
+		                  first);
+	if (*first == '@')
+		return read_file(c, first + 1, out, n, longest, err);
 	if (given->n > SERVE_MOST_LENGTHS)
 		return berth_fail(err, BERTH_EINVAL, "option --requests: %d lengths; expected at most %d",
 		                  given->n, SERVE_MOST_LENGTHS);
 	*n = given->n;
-	for (int32_t i = 0; i < given->n; i++)
+	*longest = 0;
+	for (int32_t i = 0; i < given->n; *longest = berth_max(*longest, out[i].read + out[i].answer), i++)
 		if (!read_kind(given->text[i], false, &out[i]))
 			return berth_fail(
 				err, BERTH_EINVAL,
