@@ -153,13 +153,16 @@ static berth_status load(cli *c, const args *a, configure_view *v, berth_err *er
 	BERTH_TRY_NEW(&c->mem, v->n_batches, err, graph, model);
 	for (int32_t b = 0; b < v->n_batches; b++) {
 		const char **text;
+		berth_read_report r = {0};
 		BERTH_TRY_NEW(&c->mem, given.n + 1, err, text);
 		if (given.n)
 			BERTH_COPY(text, given.text, given.n);
 		text[given.n] = berth_arena_printf(&c->mem, "%s=%lld", a->batch_dim, (long long)v->batch[b]);
 		BERTH_TRY(berth_got(text[given.n], err));
 		c->dim = (cli_texts){text, given.n + (a->batches.n > 0), (size_t)given.n + 1};
-		BERTH_TRY(place_decoder_load_use(c, c->args[0], a->on, b > 0, &graph[b], &v->s, NULL, err));
+		BERTH_TRY(place_decoder_load_use(c, c->args[0], a->on, b > 0, &graph[b], &v->s, &r, err));
+		for (int32_t i = 0; i < r.n_dims; i++)
+			v->context = strcmp(r.dim_name[i], "context") == 0 ? r.dim_value[i] : v->context;
 	}
 	c->dim = given;
 	BERTH_COPY(model, graph, v->n_batches);
@@ -296,6 +299,10 @@ static berth_status run(cli *c, berth_err *err)
 	if (!a.servers.n && !a.pipelines)
 		BERTH_TRY(berth_goal_parse(a.goal ? a.goal : "time", &v.cfg.goal, err));
 	BERTH_TRY(read_batches(c, &a, &v, err));
+	if (to.target && strcmp(a.batch_dim, "batch") != 0)
+		return berth_fail(err, BERTH_EINVAL,
+		                  "option --batches: '%.60s' is no batch, of which alone --to %s can be told",
+		                  a.batch_dim, a.to);
 	if (a.requests.n) {
 		const configure_requests_args x = {&a.servers, &a.requests, a.goal,
 		                                   a.on,       to,          a.batches.n > 0};

@@ -13,6 +13,7 @@ typedef struct configure_view {
 	const berth_graph *graph; /* [n_batches] with measured times, where some are given */
 	const berth_graph *model; /* [n_batches] without them */
 	int32_t n_batches;
+	int64_t context; /* tokens of a language model in files, as it was read; 0: it is none */
 	berth_system s;
 	berth_cluster cluster;
 	berth_copies copies;
@@ -31,7 +32,7 @@ typedef struct configure_out {
 	int32_t target;
 } configure_out;
 
-/* Fails: BERTH_EINVAL. */
+/* json is 0. Fails: BERTH_EINVAL. */
 berth_status configure_read_target(const char *text, int32_t *out, berth_err *err);
 
 /* Plan, write and tell; v: the model's graphs at all batches, and the cluster's system. servers: N or HOST=N;

@@ -289,6 +289,7 @@ berth_status configure_requests(cli *c, const configure_view *m, const configure
 	r->task.batch = a->batches_given ? m->batch : usual;
 	BERTH_TRY(serve_read_requests(c, a->requests, r->kind, &r->task.n_kinds, &r->v.context, err));
 	BERTH_TRY(read_limits(a->goal, &r->task, err));
+	BERTH_TRY(serve_open_engine(c, words, &a->to, &r->v.engine, err));
 	cli_progress_open(&r->v.progress, c, "serve");
 	r->task.progress = cli_progress_count;
 	r->task.progress_ctx = &r->v.progress;

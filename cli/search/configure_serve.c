@@ -147,7 +147,7 @@ static berth_status read_layout(cli *c, const view *v, berth_layers *l, berth_er
 			                  "option --layout: no servers are like a host '%.*s'",
 			                  (int)(colon - text), text);
 		BERTH_TRY(BERTH_PUSH(&c->mem, l->group, l->n_groups, &cap, err,
-		                     (berth_layout_group){k, (int32_t)from - 1, (int32_t)to, 1, 0}));
+		                     (berth_layout_group){k, (int32_t)from - 1, (int32_t)to, 1, 0, 0}));
 	}
 	return BERTH_OK;
 }
@@ -180,8 +180,8 @@ static berth_status lay_out(cli *c, view *v, const berth_serving *all, const ber
 	if (v->given->n) {
 		BERTH_TRY(read_layout(c, v, &found, err));
 		BERTH_TRY(check_held(v, &found, err));
-		berth_status st = berth_serving_value(all, m->batch, m->n_batches, at, step_s, &c->mem, &c->tmp,
-		                                      &found, err);
+		berth_status st = berth_serving_value(all, m->batch, m->n_batches, at, step_s, &c->mem,
+		                                      &c->tmp, &found, err);
 		berth_err why = *err;
 		BERTH_TRY(st != BERTH_EINVAL ? st : berth_fail(err, st, "option --layout: %s", why.msg));
 	} else {
@@ -399,7 +399,7 @@ berth_status configure_serve(cli *c, const configure_view *m, const cli_texts *s
                              const cli_texts *steps, const cli_texts *layout, const char *goal,
                              const configure_out *to, berth_err *err)
 {
-	view v = {.s = m->s, .given = layout};
+	view v = {.s = m->s, .given = layout, .context = m->context};
 	serve_short why;
 	berth_serving *at;
 	for (int32_t op = 0; op < m->graph->n_ops; op++)
@@ -413,6 +413,7 @@ berth_status configure_serve(cli *c, const configure_view *m, const cli_texts *s
 		return berth_fail(err, BERTH_EINVAL,
 		                  "option --layout: what a sample takes is told, no limit of it is looked "
 		                  "at: leave it out of --goal");
+	BERTH_TRY(serve_open_engine(c, c->args[0], to, &v.engine, err));
 	BERTH_TRY(open_batches(c, m, &v, servers, &at, err));
 	cli_progress_open(&v.progress, c, "serve");
 	berth_status st = search(c, &v, at, m, steps, &why, err);

@@ -17,6 +17,12 @@ typedef struct serve_short {
 	double kept_per_s;     /* by that; 0: nothing was found */
 } serve_short;
 
+/* What an engine is told of the model beside its layers. */
+typedef struct serve_engine {
+	const char *path, *cache; /* what it loads; the type of cached keys and values */
+	int64_t batch;            /* sequences of a sample */
+} serve_engine;
+
 typedef struct serve_view {
 	berth_system s;
 	berth_cluster c;
@@ -33,7 +39,8 @@ typedef struct serve_view {
 	const berth_serving *laid; /* has the devices that the layout is for */
 	berth_layers layout;
 	const berth_request_plan *requests; /* [BERTH_N_REQUEST_WAYS] for whole requests; NULL: none */
-	int64_t context; /* tokens of the longest request; 0: the model's word tells */
+	int64_t context; /* tokens of the longest request, or of a sample */
+	serve_engine engine; /* zero: JSON or nothing is written */
 	bool apart;                         /* of twice the layers, the first half reads */
 } serve_view;
 
@@ -60,6 +67,10 @@ void serve_tell_devices(const berth_serving *x);
 berth_status serve_print_groups(cli *c, const serve_view *v, berth_err *err);
 /* Copies, as long as layers held singly do not serve a thousandth more; as text. Fails: BERTH_ENOMEM. */
 berth_status serve_tell(cli *c, const serve_view *v, berth_err *err);
+/* For a target of lines (else nothing is done): can it be told of the model that spec names? Fails:
+ * BERTH_EINVAL (no file, or of another format), as model_words of exporters, BERTH_EIO, BERTH_ENOMEM. */
+berth_status serve_open_engine(cli *c, const char *spec, const configure_out *to, serve_engine *out,
+                               berth_err *err);
 /* What was told into the file at path, for a target. Warns of what it cannot be told. Fails:
  * BERTH_EUNSUPPORTED (no path), BERTH_EINVAL, BERTH_EIO, BERTH_ENOMEM. */
 berth_status serve_write(cli *c, const serve_view *v, const char *path, int32_t to, berth_err *err);

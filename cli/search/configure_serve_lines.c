@@ -2,9 +2,10 @@
  * what each is told, quoted for a shell. */
 #include "configure_serve_out.h"
 
-#include "decoder_uses.h"
 #include "exporters.h"
+#include "gguf.h"
 #include "load.h"
+#include "sandboxed.h"
 
 enum { MOST_LINES = 1000 /* pipelines that are started one by one */ };
 
@@ -16,7 +17,6 @@ typedef struct node {
 typedef struct lines {
 	serve_out *out;
 	berth_strbuf *b;
-	const char *model; /* as the engine is told it */
 	/* by kind: servers that may be needed, which of their devices are free, and what listens there */
 	int64_t n_servers[BERTH_MOST_SERVER_KINDS];
 	int8_t *free[BERTH_MOST_SERVER_KINDS];     /* [n_servers][n_devs] */
@@ -80,8 +80,8 @@ static berth_status check_name(const lines *o, const char *name, berth_err *err)
 				 name, o->out->v->s.name, o->out->target);
 }
 
-/* The name of a server: that of the file where there is one of it, else with a number behind, which no host of
- * the file may have. */
+/* The name of a server: that of the file where there is one of it, else with a number behind, which no host
+ * of the file may have. */
 static berth_status server_name(const lines *o, int32_t k, int64_t server, const char **name, berth_err *err)
 {
 	const berth_cluster *c = &o->out->v->c;
@@ -98,8 +98,8 @@ static berth_status server_name(const lines *o, int32_t k, int64_t server, const
 	for (int32_t i = 0; i < c->n_hosts; i++)
 		if (i != h && n[i] == 1 && strcmp(c->host_name[i], *name) == 0)
 			return berth_fail(err, BERTH_EINVAL,
-			                  "%s of %lld servers like '%s' would have the name of host '%s' of %s: "
-			                  "expected another name there",
+			                  "%s of %lld servers like '%s' would have the name of host '%s' of "
+			                  "%s: expected another name there",
 			                  *name, (long long)n[h], c->host_name[h], *name, o->out->v->s.name);
 	return check_name(o, *name, err);
 }
@@ -166,13 +166,13 @@ static void put_share(lines *o, const berth_layout_path *p)
 	o->out->told_per_s += per_s;
 }
 
-static void put_context(const lines *o, const char *option, berth_strbuf *line)
+/* Sequences of a step that every node of the path takes. */
+static int64_t batch_of(const lines *o, const berth_layout_path *p)
 {
-	const char *word = berth_spec_get(o->out->c->args[0], "context", "", &o->out->c->tmp);
-	if (o->out->v->context > 0)
-		berth_export_put_number(line, option, o->out->v->context);
-	else if (word && *word)
-		berth_export_put_option(line, option, word);
+	int64_t least = INT64_MAX;
+	for (int32_t s = 0; s < p->n_stages; s++)
+		least = berth_min(least, o->out->l.group[p->stage[s].group].batch);
+	return least * o->out->v->engine.batch;
 }
 
 /* Rank by rank: vLLM counts them host by host, with as many on each. */
@@ -202,9 +202,11 @@ static berth_status put_vllm(lines *o, const berth_layout_path *p, const node *a
 			                    units_of(o, p->stage[s].from, p->stage[s].to));
 		berth_export_put_word(&line, "vllm");
 		berth_export_put_word(&line, "serve");
-		berth_export_put_word(&line, o->model);
+		berth_export_put_word(&line, o->out->v->engine.path);
 		berth_export_put_number(&line, "--pipeline-parallel-size", p->n_stages);
-		put_context(o, "--max-model-len", &line);
+		berth_export_put_number(&line, "--max-model-len", o->out->v->context);
+		/* a step on each stage at once */
+		berth_export_put_number(&line, "--max-num-seqs", batch_of(o, p) * p->n_stages);
 		if (h == 0)
 			berth_export_put_number(&line, "--port", 8000 + port);
 		if (n_hosts > 1) {
@@ -248,7 +250,7 @@ static berth_status put_llama(lines *o, const berth_layout_path *p, const node *
 		all += n;
 	}
 	berth_export_put_word(&head, "llama-server");
-	berth_export_put_option(&head, "-m", o->model);
+	berth_export_put_option(&head, "-m", o->out->v->engine.path);
 	berth_export_put_option(&head, "-fit", "off");
 	BERTH_TRY(berth_strbuf_done(&rpc, &text, NULL, err));
 	berth_export_put_option(&head, "--rpc", text);
@@ -259,7 +261,12 @@ static berth_status put_llama(lines *o, const berth_layout_path *p, const node *
 	BERTH_TRY(berth_strbuf_done(&units, &text, NULL, err));
 	if (p->n_stages > 1)
 		berth_export_put_option(&head, "--tensor-split", text);
-	put_context(o, "-c", &head);
+	berth_export_put_number(&head, "-c", o->out->v->context * batch_of(o, p));
+	berth_export_put_number(&head, "-np", batch_of(o, p));
+	if (strcmp(o->out->v->engine.cache, "f16") != 0) {
+		berth_export_put_option(&head, "-ctk", o->out->v->engine.cache);
+		berth_export_put_option(&head, "-ctv", o->out->v->engine.cache);
+	}
 	berth_export_put_number(&head, "--port", 8079 + o->out->n_told);
 	BERTH_TRY(put_line(o, name[0], &head, err));
 	return BERTH_OK;
@@ -273,7 +280,8 @@ static berth_status put_pipeline(lines *o, const berth_layout_path *p, berth_err
 	BERTH_TRY_NEW(&o->out->c->mem, p->n_stages, err, name);
 	take_nodes(o, p, at);
 	for (int32_t s = 0; s < p->n_stages; s++)
-		BERTH_TRY(server_name(o, o->out->l.group[p->stage[s].group].kind, at[s].server, &name[s], err));
+		BERTH_TRY(server_name(o, o->out->l.group[p->stage[s].group].kind, at[s].server, &name[s],
+		                      err));
 	return o->out->to == SERVE_VLLM ? put_vllm(o, p, at, name, err) : put_llama(o, p, at, name, err);
 }
 
@@ -297,27 +305,40 @@ static berth_status put_paths(lines *o, berth_err *err)
 	return BERTH_OK;
 }
 
-/* A model folder is told as such. */
-static berth_status find_model(lines *o, berth_err *err)
+berth_status serve_open_engine(cli *c, const char *spec, const configure_out *to, serve_engine *out,
+                               berth_err *err)
 {
-	const char *spec = o->out->c->args[0], *end;
-	if (!berth_graph_is_file(spec))
+	const berth_exporter *e;
+	berth_read_options opt = cli_read_options(c), words;
+	berth_content model;
+	berth_gguf_options o;
+	if (!to->path || to->target == SERVE_JSON)
+		return BERTH_OK;
+	BERTH_TRY(berth_exporter_find(to->target == SERVE_VLLM ? "vllm" : "llama.cpp", &e, err));
+	const char *path = berth_graph_path(spec, &c->mem);
+	BERTH_TRY(berth_got(path, err));
+	if (!berth_graph_is_file(spec) || berth_file_is_stream(path) || strncmp(path, "/dev/", 5) == 0)
 		return berth_fail(err, BERTH_EINVAL, "%s has no file that %s could read: give a GGUF file%s",
-		                  spec, o->out->target, o->out->to == SERVE_VLLM ? " or a model folder" : "");
-	o->model = berth_graph_path(spec, &o->out->c->mem);
-	BERTH_TRY(berth_got(o->model, err));
-	end = strrchr(o->model, '/');
-	if (strcmp(end ? end + 1 : o->model, "config.json") == 0)
-		o->model =
-			end ? berth_arena_strndup(&o->out->c->mem, o->model, (size_t)(end - o->model)) : ".";
-	return berth_got(o->model, err);
+		                  spec, e->name, to->target == SERVE_VLLM ? " or a model folder" : "");
+	BERTH_TRY(berth_model_map(spec, &opt, &c->mem, &model, &words, err));
+	const char *format = berth_content_format(&model)->name;
+	berth_status st =
+		berth_exporter_takes(e, format)
+			? e->model_words(&model, &words, &c->mem, &o, &out->path, err)
+			: berth_fail(err, BERTH_EINVAL,
+	                             "%s takes a model of the format %s, but %s is of the format %s", e->name,
+	                             e->model, path, format);
+	berth_model_unmap(&model);
+	BERTH_TRY(st);
+	out->batch = o.batch;
+	out->cache = o.cache;
+	return BERTH_OK;
 }
 
 berth_status serve_put_lines(serve_out *out, berth_strbuf *b, berth_err *err)
 {
 	lines o = {.out = out, .b = b};
 	int64_t n = 0, nodes = 0;
-	BERTH_TRY(find_model(&o, err));
 	for (const berth_layout_path *p = out->path; p < out->path + out->n_paths; p++) {
 		n += p->n;
 		nodes += p->n * p->n_stages;

@@ -27,7 +27,7 @@ static berth_status take_copies(serve_out *o, berth_err *err)
 			p->stage[s] = (berth_layout_stage){o->l.n_groups, stage[s].from, stage[s].to};
 			BERTH_TRY(BERTH_PUSH(mem, o->l.group, o->l.n_groups, &cap, err,
 			                     (berth_layout_group){stage[s].kind, stage[s].from, stage[s].to,
-			                                          g->n, p->per_s}));
+			                                          g->n, p->per_s, o->v->batch}));
 		}
 	}
 	o->n_paths = plan->n_groups;

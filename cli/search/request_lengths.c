@@ -114,7 +114,8 @@ berth_status serve_read_requests(cli *c, const cli_texts *given, berth_request_k
 	const char *first = *given->text;
 	if (*first == '@' && (given->n > 1 || !first[1]))
 		return berth_fail(err, BERTH_EINVAL,
-		                  "option --requests: '%.60s': expected @ and the name of one file, without a comma",
+		                  "option --requests: '%.60s': expected @ and the name of one file, "
+		                  "without a comma",
 		                  first);
 	if (*first == '@')
 		return read_file(c, first + 1, out, n, longest, err);

@@ -93,6 +93,8 @@ berth_status berth_export_note(berth_export_out *out, berth_err *err, const char
 berth_status berth_export_warn(berth_export_out *out, berth_err *err, const char *fmt, ...)
 	BERTH_PRINTF(3, 4);
 
+struct berth_gguf_options; /* decoder_model.h */
+
 typedef struct berth_exporter {
 	const char *name;   /* "dot"; variants of one engine have a word behind it: "ort:rules" */
 	const char *about;  /* one sentence */
@@ -130,6 +132,13 @@ typedef struct berth_exporter {
 	 * BERTH_ENOMEM. */
 	berth_status (*best)(const berth_export_source *x, berth_arena *tmp, int32_t *op_dev, double *bound,
 	                     berth_err *err);
+	/* Of a language model how it runs, by the words it is read with (NULL: the defaults), and *path, what
+	 * the engine is told to load. Texts live in mem. NULL: no engine of such is behind it. Fails:
+	 * BERTH_EUNSUPPORTED (it has no option for a word, or cannot load such files), BERTH_EINVAL (a bad
+	 * word), BERTH_ENOMEM. */
+	berth_status (*model_words)(const berth_content *model, const berth_read_options *read,
+	                            berth_arena *mem, struct berth_gguf_options *out, const char **path,
+	                            berth_err *err);
 } berth_exporter;
 
 /* A new exporter is a file that defines berth_export_NAME, and a line here. */

@@ -101,20 +101,29 @@ static berth_status llama_uses_rates(const llama_uses *u, const int32_t *op_dev,
 enum { MOST_DEVICES = 16 }; /* that llama.cpp finds */
 
 /* Options of the graph that no line can say. */
-static berth_status check_words(const berth_export_source *x, const berth_gguf_list *file, berth_err *err)
+static berth_status check_words(const berth_gguf_options *o, const char *file, berth_err *err)
 {
-	if (strcmp(file->opt.weights, "file") != 0)
+	if (strcmp(o->weights, "file") != 0)
 		return berth_fail(
 			err, BERTH_EUNSUPPORTED,
 			"the graph has its weights as %s, %s as they are stored; write a file of that "
 			"type first (llama-quantize) and plan for it",
-			file->opt.weights, x->model->name);
-	if (file->opt.each_expert)
+			o->weights, file);
+	if (o->each_expert)
 		return berth_fail(
 			err, BERTH_EUNSUPPORTED,
 			"the graph has an operator for each expert; llama.cpp keeps the experts of a layer "
 			"together: plan with experts=all");
 	return BERTH_OK;
+}
+
+static berth_status model_words(const berth_content *model, const berth_read_options *read, berth_arena *mem,
+                                berth_gguf_options *out, const char **path, berth_err *err)
+{
+	*path = model->name;
+	BERTH_TRY(berth_gguf_options_read(model->name, read ? read->dim : NULL, read ? read->n_dims : 0, mem,
+	                                  out, err));
+	return check_words(out, model->name, err);
 }
 
 /* Where the layers are, not the embedding: it is on the CPU by itself. */
@@ -393,7 +402,7 @@ static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_
 	llama_plan plan;
 	const char *line;
 	BERTH_TRY(berth_gguf_list_tensors(x->model, x->read, out->mem, tmp, &file, err));
-	BERTH_TRY(check_words(x, &file, err));
+	BERTH_TRY(check_words(&file.opt, x->model->name, err));
 	BERTH_TRY(llama_plan_make(x, &file, out->mem, tmp, &plan, err));
 	BERTH_TRY(tell_memory(x, &file, &plan, tmp, out, err));
 	BERTH_TRY(read_names(x, out, &names, err));
@@ -419,7 +428,7 @@ static berth_status find_best(const berth_export_source *x, berth_arena *tmp, in
 	BERTH_ARENA(mem);
 	berth_gguf_list file;
 	BERTH_TRY(berth_gguf_list_tensors(x->model, x->read, &mem, tmp, &file, err));
-	BERTH_TRY(check_words(x, &file, err));
+	BERTH_TRY(check_words(&file.opt, x->model->name, err));
 	BERTH_TRY(llama_best(x, &file, tmp, op_dev, bound, err));
 	int32_t cpu = 0;
 	while (cpu < x->s->n_devs && (!llama_on_cpu(x, cpu) || llama_is_disk(x, cpu)))
@@ -439,4 +448,5 @@ const berth_exporter berth_export_llama = {
 	.error_devices = error_devices,
 	.nearest = nearest,
 	.best = find_best,
+	.model_words = model_words,
 };

@@ -253,4 +253,5 @@ const berth_exporter berth_export_vllm = {
 	.seconds = berth_export_uses_seconds,
 	.nearest = nearest,
 	.best = best,
+	.model_words = vllm_words,
 };

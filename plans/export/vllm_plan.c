@@ -25,45 +25,52 @@ static bool ends_with(const char *text, const char *end)
 	return n >= m && strcmp(text + n - m, end) == 0;
 }
 
+berth_status vllm_words(const berth_content *from, const berth_read_options *read, berth_arena *mem,
+                        berth_gguf_options *out, const char **path, berth_err *err)
+{
+	BERTH_TRY(berth_gguf_options_read(from->name, read ? read->dim : NULL, read ? read->n_dims : 0, mem,
+	                                  out, err));
+	if (strcmp(out->weights, "file") != 0)
+		return berth_fail(err, BERTH_EUNSUPPORTED,
+		                  "the graph has its weights as %s, %s as they are stored: plan without "
+		                  "weights=",
+		                  out->weights, from->name);
+	if (strcmp(out->cache, "f16") != 0 && strcmp(out->cache, "bf16") != 0)
+		return berth_fail(
+			err, BERTH_EUNSUPPORTED,
+			"the graph has a cache of %s, vLLM one of f16 or bf16: plan without cache=",
+			out->cache);
+	bool gguf = strcmp(berth_content_format(from)->name, "GGUF") == 0;
+	if (gguf && from->n_parts)
+		return berth_fail(err, BERTH_EUNSUPPORTED,
+		                  "%s goes on in other files; vLLM takes a GGUF model in one file: join them "
+		                  "first (llama-gguf-split --merge)",
+		                  from->name);
+	bool in_folder = ends_with(from->name, ".json") || ends_with(from->name, ".safetensors");
+	*path = in_folder && !gguf ? folder_of(from->name, mem) : from->name;
+	return berth_got(*path, err);
+}
+
 static berth_status read_model(vllm_plan *p, berth_arena *tmp)
 {
 	const berth_content *from = p->x->model;
-	const berth_read_options *read = p->x->read;
 	berth_gguf_options o;
 	decoder_model m;
 	int64_t most = 4096;
-	BERTH_TRY(berth_gguf_options_read(from->name, read ? read->dim : NULL, read ? read->n_dims : 0, tmp,
-	                                  &o, p->err));
-	if (strcmp(o.weights, "file") != 0)
-		return berth_fail(p->err, BERTH_EUNSUPPORTED,
-		                  "the graph has its weights as %s, %s as they are stored: plan without "
-		                  "weights=",
-		                  o.weights, p->x->model->name);
-	if (strcmp(o.cache, "f16") != 0 && strcmp(o.cache, "bf16") != 0)
-		return berth_fail(
-			p->err, BERTH_EUNSUPPORTED,
-			"the graph has a cache of %s, vLLM one of f16 or bf16: plan without cache=", o.cache);
+	BERTH_TRY(vllm_words(from, p->x->read, tmp, &o, &p->path, p->err));
 	p->batch = o.batch;
 	p->layer_name = "blk";
-	p->path = from->name;
 	if (strcmp(berth_content_format(from)->name, "GGUF") != 0) {
 		BERTH_TRY(hf_model_read(from, tmp, &m, p->err));
 		p->layer_name = m.arch->style->names.layer;
 		most = m.context > 0 && m.context < most ? m.context : most;
-		if (ends_with(from->name, ".json") || ends_with(from->name, ".safetensors"))
-			p->path = folder_of(from->name, tmp);
 		p->context = o.context ? o.context : most;
-		return berth_got(p->path, p->err);
+		return BERTH_OK;
 	}
 	berth_gguf_list list;
 	BERTH_ARENA(mem);
-	BERTH_TRY(berth_gguf_list_tensors(from, read, &mem, tmp, &list, p->err));
+	BERTH_TRY(berth_gguf_list_tensors(from, p->x->read, &mem, tmp, &list, p->err));
 	p->context = list.context;
-	if (from->n_parts)
-		return berth_fail(p->err, BERTH_EUNSUPPORTED,
-		                  "%s goes on in other files; vLLM takes a GGUF model in one file: join them "
-		                  "first (llama-gguf-split --merge)",
-		                  from->name);
 	return BERTH_OK;
 }
 

@@ -35,6 +35,10 @@ typedef struct vllm_memory {
  * reader, BERTH_ENOMEM. O(ops + edges). */
 berth_status vllm_open(const berth_export_source *x, berth_arena *tmp, vllm_plan *out, berth_err *err);
 
+/* model_words of the exporter. */
+berth_status vllm_words(const berth_content *from, const berth_read_options *read, berth_arena *mem,
+                        struct berth_gguf_options *out, const char **path, berth_err *err);
+
 /* The place in p->gpu of a device; -1: it is none. */
 int32_t vllm_gpu(const vllm_plan *p, int32_t dev);
 

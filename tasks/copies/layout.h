@@ -27,6 +27,7 @@ typedef struct berth_layout_kind {
 	 * rate there; where it cannot hold some layers it can hold none that has these within); 0: per_s. */
 	const double *most_per_s, *most_batch;
 	int32_t n_most;
+	const int64_t *batch; /* [as per_s] that per_s is at; NULL: nobody asks */
 } berth_layout_kind;
 
 typedef struct berth_layout_task {
@@ -44,6 +45,7 @@ typedef struct berth_layout_group {
 	int32_t kind, from, to;
 	int64_t n;
 	double per_s; /* requests a second that come to all of them together, at most n times the rate */
+	int64_t batch; /* of their steps; 0: nobody has said */
 } berth_layout_group;
 
 /* What goes from one group to another; -1: where requests come from, and go to. */
@@ -62,10 +64,10 @@ typedef struct berth_layers {
 	berth_layout_way *way;
 } berth_layers;
 
-/* The flow of given groups: their per_s, all ways, and the sum, in *per_s. Exact, to 2^-49 of the sum of
- * all nodes' rates. out->group is read and written; ways in mem. tmp: scratch, another arena, reset at exit.
- * Fails: BERTH_EINVAL (names the group that is outside of the layers or cannot hold what it is given, or the
- * kind with fewer nodes), BERTH_ENOMEM. */
+/* The flow of given groups: their per_s and batch, all ways, and the sum, in *per_s. Exact, to 2^-49 of the
+ * sum of all nodes' rates. out->group is read and written; ways in mem. tmp: scratch, another arena, reset at
+ * exit. Fails: BERTH_EINVAL (names the group that is outside of the layers or cannot hold what it is given,
+ * or the kind with fewer nodes), BERTH_ENOMEM. */
 berth_status berth_layout_flow(const berth_layout_task *x, berth_layers *out, berth_arena *mem,
                                berth_arena *tmp, berth_err *err);
 

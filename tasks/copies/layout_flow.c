@@ -83,8 +83,8 @@ static berth_status join_groups(const berth_layout_task *x, const berth_layers *
 	return BERTH_OK;
 }
 
-static berth_status read_ways(const berth_flow *f, double units, berth_layers *out, berth_arena *mem,
-                              berth_err *err)
+static berth_status read_ways(const berth_layout_task *x, const berth_flow *f, double units,
+                              berth_layers *out, berth_arena *mem, berth_err *err)
 {
 	out->per_s = 0;
 	out->n_ways = 0;
@@ -92,8 +92,12 @@ static berth_status read_ways(const berth_flow *f, double units, berth_layers *o
 		out->n_ways += f->room[a ^ 1] > 0;
 	BERTH_TRY_NEW(mem, out->n_ways, err, out->way);
 	out->n_ways = 0;
-	for (int32_t i = 0; i < out->n_groups; i++)
-		out->group[i].per_s = (double)f->room[2 * i + 1] / units;
+	for (int32_t i = 0; i < out->n_groups; i++) {
+		berth_layout_group *g = &out->group[i];
+		const int64_t *batch = x->kind[g->kind].batch;
+		g->per_s = (double)f->room[2 * i + 1] / units;
+		g->batch = batch ? batch[g->from * (x->n_layers + 1) + g->to] : 0;
+	}
 	for (int64_t a = 2 * out->n_groups; a < f->n_arcs; a += 2) {
 		if (f->room[a ^ 1] == 0)
 			continue;
@@ -147,7 +151,7 @@ berth_status berth_layout_flow(const berth_layout_task *x, berth_layers *out, be
 	BERTH_TRY(check_groups(x, out, err));
 	BERTH_TRY(join_groups(x, out, &f, &units, tmp, err));
 	berth_flow_max(&f, 0, 1, to_the_end, NULL);
-	BERTH_TRY(read_ways(&f, units, out, mem, err));
+	BERTH_TRY(read_ways(x, &f, units, out, mem, err));
 	return berth_layout_longest(x, out, NULL, tmp, &out->time_s, err);
 }
 

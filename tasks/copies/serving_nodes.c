@@ -6,6 +6,7 @@
 typedef struct tables {
 	double *per_s, *time_s, *most_per_s; /* most_per_s [n_most] */
 	double *least_s;                     /* the least time at any batch; INFINITY: it cannot */
+	int64_t *batch;                      /* that per_s is at */
 	int32_t n_most;
 	double most_ns;      /* for all blocks; INFINITY: no limit */
 	const double *share; /* [n_blocks+1] sums of the first blocks' shares of that */
@@ -27,6 +28,7 @@ static void take_more(tables *t, int32_t L, int32_t from, int32_t to, double bat
 	    run_ns + on_ns > t->most_ns * (t->share[to] - t->share[from]) * (1 + 1e-9))
 		return;
 	t->per_s[at] = per_s;
+	t->batch[at] = (int64_t)batch;
 	t->time_s[at] = all_s;
 }
 
@@ -109,6 +111,7 @@ static berth_status make_nodes(const berth_serving *x, const int64_t *batch, int
 		tables t = {.n_most = at->most_ns > 0 ? n : 1, .share = share};
 		t.most_ns = at->most_ns > 0 ? slack * (double)at->most_ns : INFINITY;
 		BERTH_TRY_NEW(mem, size, err, t.per_s, t.time_s, t.least_s);
+		BERTH_TRY_NEW(mem, size, err, t.batch);
 		least_s[k] = t.least_s;
 		for (int32_t i = 0; i < size; i++)
 			t.least_s[i] = INFINITY;
@@ -120,7 +123,8 @@ static berth_status make_nodes(const berth_serving *x, const int64_t *batch, int
 		kind[k] = (berth_layout_kind){at->kind[k].name, at->kind[k].n_servers * at->kind[k].n_devs,
 		                              t.per_s,          t.time_s,
 		                              t.most_per_s,     batches,
-		                              t.n_most};
+		                              t.n_most,
+		                              t.batch};
 		if (measured) { /* a sample's times */
 			BERTH_TRY_NEW(mem, 1, err, batches);
 			*batches = 1;
@@ -198,7 +202,7 @@ berth_status berth_serving_layout(const berth_serving *x, const berth_serving_pl
 		for (int32_t s = 0; s < n; s++)
 			BERTH_TRY(BERTH_PUSH(mem, out->group, out->n_groups, &cap, err,
 			                     (berth_layout_group){stage[s].kind, stage[s].from, stage[s].to,
-			                                          plan->group[i].n, 0}));
+			                                          plan->group[i].n, 0, 0}));
 	}
 	return BERTH_OK;
 }

@@ -85,7 +85,7 @@ static bool work_of(const requests *r, int32_t k, int32_t b, int32_t from, int32
 
 /* Of all batches that of the largest rate; what is too long for its share of a limit is none. */
 static void take_range(requests *r, int32_t k, int32_t from, int32_t to, bool reads, bool answers,
-                       double *per_s, double *most_per_s)
+                       double *per_s, double *most_per_s, int64_t *batch)
 {
 	const berth_request_task *x = r->x;
 	int32_t total = r->task.n_layers, off = r->apart && answers ? r->n_layers : 0,
@@ -104,6 +104,7 @@ static void take_range(requests *r, int32_t k, int32_t from, int32_t to, bool re
 		    (x->token_s > 0 && w.token_ns > 1e9 * x->token_s * share))
 			continue;
 		per_s[at] = now;
+		batch[at] = x->batch[b];
 		r->first_s[k][at] = w.first_ns / 1e9;
 		r->token_s[k][at] = w.token_ns / 1e9;
 	}
@@ -116,24 +117,27 @@ static berth_status make_nodes(requests *r, berth_arena *mem, berth_err *err)
 	r->task = (berth_layout_task){.n_layers = total, .n_kinds = s->n_kinds, .kind = r->kind};
 	for (int32_t k = 0; k < s->n_kinds; k++) {
 		double *per_s, *most_per_s, *one;
+		int64_t *batch;
 		BERTH_TRY_NEW(mem, size, err, per_s, most_per_s, r->first_s[k], r->token_s[k]);
 		BERTH_TRY_NEW(mem, size, err, r->least_first_s[k], r->least_token_s[k]);
+		BERTH_TRY_NEW(mem, size, err, batch);
 		BERTH_TRY_NEW(mem, 1, err, one);
 		*one = 1;
 		for (int32_t i = 0; i < size; i++)
 			r->least_first_s[k][i] = r->least_token_s[k][i] = INFINITY;
 		for (int32_t f = 0; f < L; f++)
 			for (int32_t t = f + 1; t <= L; t++) {
-				take_range(r, k, f, t, true, !r->apart, per_s, most_per_s);
+				take_range(r, k, f, t, true, !r->apart, per_s, most_per_s, batch);
 				if (r->apart)
-					take_range(r, k, f, t, false, true, per_s, most_per_s);
+					take_range(r, k, f, t, false, true, per_s, most_per_s, batch);
 			}
 		r->kind[k] = (berth_layout_kind){.name = s->kind[k].name,
 		                                 .n_nodes = s->kind[k].n_servers * s->kind[k].n_devs,
 		                                 .per_s = per_s,
 		                                 .most_per_s = most_per_s,
 		                                 .most_batch = one,
-		                                 .n_most = 1};
+		                                 .n_most = 1,
+		                                 .batch = batch};
 	}
 	return BERTH_OK;
 }
@@ -209,7 +213,8 @@ static berth_status add_servers(const requests *all, int32_t k, int32_t tries, b
 	for (const berth_layout_group *g = one.l.group; g && g < one.l.group + one.l.n_groups; g++)
 		BERTH_TRY(
 			BERTH_PUSH(mem, out->l.group, out->l.n_groups, &cap[0], err,
-		                   (berth_layout_group){k, g->from, g->to, n * g->n, (double)n * g->per_s}));
+		                   (berth_layout_group){k, g->from, g->to, n * g->n, (double)n * g->per_s,
+		                                        g->batch}));
 	for (const berth_layout_way *w = one.l.way; w && w < one.l.way + one.l.n_ways; w++)
 		BERTH_TRY(BERTH_PUSH(mem, out->l.way, out->l.n_ways, &cap[1], err,
 		                     (berth_layout_way){w->from < 0 ? -1 : before + w->from,

@@ -515,7 +515,7 @@ static void test_refused(void **state)
 	static double per_s[9] = {0, 10, 4, 0, 0, 10}, link[1] = {-1};
 	berth_layout_kind kind = {.name = "big", .n_nodes = 2, .per_s = per_s};
 	berth_layout_task x = {.n_layers = 2, .n_kinds = 1, .kind = &kind};
-	berth_layout_group group[2] = {{0, 0, 1, 2, 0}, {0, 1, 2, 1, 0}};
+	berth_layout_group group[2] = {{0, 0, 1, 2, 0, 0}, {0, 1, 2, 1, 0, 0}};
 	berth_layers l = {.n_groups = 2, .group = group};
 	berth_arena mem = {0}, tmp = {0};
 	berth_err err;
