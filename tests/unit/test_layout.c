@@ -399,7 +399,8 @@ static int64_t check_paths(const berth_layout_task *x, const berth_layers *l)
 	int64_t own = 0, used[256] = {0};
 	double sum = 0, own_per_s = 0;
 	assert_ok(berth_layout_paths(l, &mem, &tmp, &path, &n, &err), &err);
-	for (const berth_layout_path *p = path; p < path + n; p++) {
+	for (int32_t i = 0; i < n; i++) {
+		const berth_layout_path *p = &path[i];
 		int32_t at = 0;
 		for (int32_t s = 0; s < p->n_stages; s++) {
 			const berth_layout_stage *g = &p->stage[s];
