@@ -397,3 +397,17 @@ berth_status cli_check_files(cli *c, berth_err *err)
 	berth_arena_reset(&c->tmp, mark);
 	return st == BERTH_OK ? check_writable(c, err) : st;
 }
+
+berth_status cli_read_lines(cli *c, const char *file, char **text, size_t *lines, berth_err *err)
+{
+	size_t size;
+	BERTH_TRY(berth_file_read(BERTH_READS_LOG, file, &c->mem, text, &size, err));
+	if (memchr(*text, 0, size))
+		return berth_fail(err, BERTH_EFORMAT, "%s: not a text: it has a byte of 0", file);
+	*lines = 1;
+	for (size_t k = 0; k < size; k++)
+		*lines += (*text)[k] == '\n';
+	if (*lines > INT32_MAX)
+		return berth_fail(err, BERTH_EFORMAT, "%s: more than %d lines", file, INT32_MAX);
+	return BERTH_OK;
+}

@@ -26,6 +26,8 @@ berth_status cli_check_files(cli *c, berth_err *err);
 /* None of the outputs is what a text stands for that a file names, as an argument would: a graph, a system.
  * by: whose it is, for the message. Fails: BERTH_EINVAL, BERTH_ENOMEM. */
 berth_status cli_check_named(cli *c, const char *text, const char *by, berth_err *err);
+/* A text of at most INT32_MAX lines, in c->mem, and how many they are. Fails: EIO; EFORMAT, a byte of 0. */
+berth_status cli_read_lines(cli *c, const char *file, char **text, size_t *lines, berth_err *err);
 
 /* None of the outputs is a file beside the model that it names as its own (data of ONNX). Such files are
  * looked for, but not opened. Fails: BERTH_EINVAL, BERTH_ENOMEM. */

@@ -75,17 +75,11 @@ static berth_status read_file(cli *c, const char *file, berth_request_kind *out,
                               berth_err *err)
 {
 	char *text;
-	size_t size, lines = 1, cap = 0;
+	size_t lines, cap = 0;
 	berth_request_kind *all = NULL, q;
 	int32_t n_all = 0, number = 1;
 	BERTH_TRY(cli_check_named(c, file, "option --requests", err));
-	BERTH_TRY(berth_file_read(BERTH_READS_LOG, file, &c->mem, &text, &size, err));
-	if (memchr(text, 0, size))
-		return berth_fail(err, BERTH_EFORMAT, "%s: not a text: it has a byte of 0", file);
-	for (size_t k = 0; k < size; k++)
-		lines += text[k] == '\n';
-	if (lines > INT32_MAX)
-		return berth_fail(err, BERTH_EFORMAT, "%s: more than %d lines", file, INT32_MAX);
+	BERTH_TRY(cli_read_lines(c, file, &text, &lines, err));
 	for (char *line = text, *next; line; line = next, number++) {
 		next = strchr(line, '\n');
 		if (next)

@@ -47,14 +47,8 @@ static berth_status read_line(cli *c, const char *file, int32_t number, char *li
 static berth_status read_file(cli *c, const char *file, train_run *t, berth_err *err)
 {
 	char *text;
-	size_t size, lines = 1;
-	BERTH_TRY(berth_file_read(BERTH_READS_LOG, file, &c->mem, &text, &size, err));
-	if (memchr(text, 0, size))
-		return berth_fail(err, BERTH_EFORMAT, "%s: not a text: it has a byte of 0", file);
-	for (size_t k = 0; k < size; k++)
-		lines += text[k] == '\n';
-	if (lines > INT32_MAX)
-		return berth_fail(err, BERTH_EFORMAT, "%s: more than %d lines", file, INT32_MAX);
+	size_t lines;
+	BERTH_TRY(cli_read_lines(c, file, &text, &lines, err));
 	BERTH_TRY_NEW(&c->mem, lines, err, t->graph, t->system);
 	int32_t number = 1;
 	for (char *line = text, *next; line; line = next, number++) {
