@@ -107,8 +107,8 @@ static berth_status fit(cli *c, state *s, berth_err *err)
 static berth_status run_profile(cli *c, const args *a, state *s, const atomic_int *cancel, berth_err *err)
 {
 	BERTH_TRY(cli_engine_open(c, &a->engine, c->args[0], &s->g, &s->s, cancel, &s->m, &s->engine, err));
-	/* it fuses: a run of the model is one of kernels */
-	if (!s->s.engine && strcmp(berth_engine_says(s->m.engine)->engine, "ort") == 0)
+	const berth_engine_hello *says = berth_engine_says(s->m.engine);
+	if (!s->s.engine && says->fuses && strcmp(says->engine, "ort") == 0) /* a run is one of kernels */
 		BERTH_TRY(berth_rules_find("ort", &s->s.engine, err));
 	berth_status st = profile(c, a, s, err);
 	if (st == BERTH_OK && a->quick && a->system_out)

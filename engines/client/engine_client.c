@@ -481,6 +481,7 @@ static berth_status read_hello(berth_engine *e, const cJSON *item, berth_engine_
 	if (berth_json_string(&at, "engine", true, &name, NULL) != BERTH_OK ||
 	    berth_json_string(&at, "version", false, &version, NULL) != BERTH_OK ||
 	    berth_json_string(&at, "clock", false, &clock, NULL) != BERTH_OK ||
+	    berth_json_bool(&at, "fuses", &h->fuses, NULL) != BERTH_OK ||
 	    berth_json_array(&at, "devices", true, &list, NULL) != BERTH_OK)
 		return berth_engine_lied(e, err, "gave a hello without \"engine\" or \"devices\"");
 	BERTH_TRY(copy_text(e, name, &h->engine, err));

@@ -32,6 +32,7 @@ typedef struct berth_engine_device {
 typedef struct berth_engine_hello {
 	const char *engine, *version;
 	const char *clock;  /* which clock takes its samples' wall_s; "wall" by default */
+	bool fuses;         /* it runs several operators as one kernel */
 	int32_t n_devs;     /* >= 1 */
 	berth_engine_device *dev;
 } berth_engine_hello;

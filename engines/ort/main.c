@@ -28,6 +28,7 @@ static berth_status hello(engine *e, const berth_json *q, berth_json_out *w, ber
 	berth_json_put_string(w, "version", ort_version(e->lib));
 	berth_json_put_string(w, "clock", e->clock_name);
 	berth_json_put_string(w, "executor", e->way->executor);
+	berth_json_put_bool(w, "fuses", e->level != ORT_PLAIN);
 	berth_json_open(w, "devices", '[');
 	for (int32_t d = 0; d < e->n_devs; d++)
 		e->way->put_device(e, d, w);
