@@ -145,6 +145,9 @@ static berth_status run(cli *c, berth_err *err)
 		{"replicas", 0, CLI_COUNT, &a.replicas, "N",
 	         "with --training: copies of a parameter that pieces of an operator share\ta copy a piece"},
 		CLI_CALIBRATE(c),
+		{"for", 0, CLI_TEXT, &c->engine, "ENGINE",
+	         "with --calibrate: the engine that was timed, which runs operators in its own way: ort, "
+	         "llama.cpp, accelerate, torch, openvino, vllm, none"},
 		CLI_READING(c),
 		{"dot", 0, CLI_FILE_OUT, &a.dot, "OUT", "write a graph as DOT text for Graphviz"},
 		{"output", 'o', CLI_FILE_OUT, &a.out, "OUT", "write a graph or system as berth's own JSON"},
@@ -154,8 +157,13 @@ static berth_status run(cli *c, berth_err *err)
 	return c->help ? BERTH_OK : show(c, &a, err);
 }
 
+static const cli_rule rules[] = {
+	{"for", "!calibrate", "show: --for tells which engine was timed: give --calibrate, too"}};
+
 const cli_verb cmd_show = {
 	"show",
 	"show GRAPH|SYSTEM|PLACEMENT|POLICY [--on SYSTEM] [--op NAME] [--dim NAME=N] [--dot OUT] [-o OUT]",
 	"print a graph, a system, a placement or a policy at a glance",
-	"Example: berth show model.onnx --dim batch=8 --on system:cpu+2gpu -o model.json\n", run, NULL, 0};
+	"Example: berth show model.onnx --dim batch=8 --on system:cpu+2gpu -o model.json\n",
+	run,
+	CLI_RULES_OF(rules)};
