@@ -400,9 +400,8 @@ static berth_status run(cli *c, berth_err *err)
 	BERTH_TRY(cli_parse(c, options, 1, -1, err));
 	if (c->help)
 		return BERTH_OK;
-	/* who names a method wants its placement */
-	bool usual = a.method == berth_method_default()->name && !a.pareto.objectives.n && !a.replicas &&
-	             !c->training;
+	s.engine.method_named = a.method != berth_method_default()->name;
+	bool usual = !s.engine.method_named && !a.pareto.objectives.n && !a.replicas && !c->training;
 	if (c->n_args == 1 && usual)
 		BERTH_TRY(place_engine_choose(c, c->args[0], &s.engine, err));
 	BERTH_TRY(cli_granularity_open(c, &a.granularity, err));

@@ -54,7 +54,9 @@ berth_status place_engine_open(cli *c, const char *spec, const berth_graph *g, c
 		source.model = &x->model;
 		source.read = &x->words;
 	}
-	return berth_engine_plan_open(&source, &c->mem, &c->tmp, &x->plan, err);
+	BERTH_TRY(berth_engine_plan_open(&source, &c->mem, &c->tmp, &x->plan, err));
+	x->plan.anyhow = x->method_named;
+	return BERTH_OK;
 }
 
 void place_engine_close(const place_engine *x)
@@ -146,8 +148,8 @@ static void print_kept(const berth_engine_plan *p, const berth_objective *o)
 	print_default(p);
 	if (p->gain.gain > 0)
 		cli_say(" is the plan: the best found is %s, %s less, which is less than the %s that "
-		        "predictions of the two are off by (compare --fidelity measures them: what it finds "
-		        "counts instead)\n",
+		        "predictions of the two are off by (--method berth plans it all the same, to be "
+		        "tried; compare --fidelity measures them, and what it finds counts instead)\n",
 		        cli_value(value, o, p->found), cli_percent(gain, p->gain.gain),
 		        cli_percent(error, p->gain.error));
 	else

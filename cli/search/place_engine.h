@@ -17,6 +17,7 @@ typedef struct place_engine {
 	const berth_engine_rules *other;
 	double there, usual_there; /* the answer in it, and what it does by itself; NAN: not known */
 	int32_t n_cut;             /* kernels that it fuses and the answer parts */
+	bool method_named;         /* by the user, who wants its placement */
 } place_engine;
 
 /* Before the graph is read: the engine that files of spec's format are placed for where --for names none.

@@ -15,6 +15,7 @@ typedef struct berth_engine_plan {
 	int32_t *best;          /* [n_ops] the best that it can be told, by its own method; NULL: none */
 	double found;           /* value of the best that was found and can be told; NAN: none */
 	berth_export_gain gain; /* of that, beside what the engine does by itself */
+	bool anyhow;            /* what was found is wanted, whatever it gains; set behind open */
 	bool kept;              /* the answer is what the engine does by itself */
 	const char *note;       /* what export will ask for; NULL: nothing */
 	const char *dropped;    /* why the engine cannot be told what the search found; NULL: it can */
@@ -38,7 +39,7 @@ const int32_t *berth_engine_plan_start(const berth_engine_plan *x);
 
 /* Make the answer r one that the engine can be told: itself, the nearest one, the best by the engine's own
  * method, or what it does by itself, whichever is worth most; and the last where that is within the error
- * of predictions. Fails: BERTH_ENOMEM; BERTH_EUNSUPPORTED (the engine can be told
- * none of them), naming why. */
+ * of predictions, unless x->anyhow. Fails: BERTH_ENOMEM; BERTH_EUNSUPPORTED (the engine can be told none of
+ * them), naming why. */
 berth_status berth_engine_plan_take(berth_engine_plan *x, const berth_objective *o, berth_solution *r,
                                     berth_arena *mem, berth_arena *tmp, berth_err *err);
