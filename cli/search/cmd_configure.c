@@ -1,6 +1,7 @@
 /* berth configure: which hosts and devices of a cluster train a model together. */
 #include "cmd_configure.h"
 
+#include "engine_rules.h"
 #include "graph_load.h"
 #include "place_decoder.h"
 #include "print.h"
@@ -51,6 +52,20 @@ static berth_status read_batches(cli *c, args *a, configure_view *v, berth_err *
 	v->n_batches = n;
 	v->batch = batch;
 	return BERTH_OK;
+}
+
+/* Copies are trained by engines that train. */
+static berth_status check_engine(const cli *c, berth_err *err)
+{
+	const berth_engine_rules *e = NULL;
+	if (c->engine)
+		BERTH_TRY(berth_rules_find(c->engine, &e, err));
+	if (!e || e->trains)
+		return BERTH_OK;
+	return berth_fail(err, BERTH_EINVAL,
+	                  "configure --for %s: %s runs no training steps: leave out --for, or give --for "
+	                  "torch; --serve lays models out that are served, --to vllm or llama.cpp",
+	                  e->name, e->title);
 }
 
 /* ---- steps that were measured ---- */
@@ -287,11 +302,14 @@ static berth_status run(cli *c, berth_err *err)
 	         "with --serve: tokens of a language model's prompts and answers, as in "
 	         "0.7:512+128,0.3:4k+256; shares are parts of their sum; a file has a request a line (512 "
 	         "128), and counts as the means of its eighths by length\tthe graph as it is"},
+		{"for", 0, CLI_TEXT, &c->engine, "ENGINE",
+	         "the engine that runs each copy, one operator after the other: torch\tnone"},
 		CLI_READING(c),
 		CLI_COMMON(c)};
 	BERTH_TRY(cli_parse(c, options, 1, 1, err));
 	if (c->help)
 		return BERTH_OK;
+	BERTH_TRY(check_engine(c, err));
 	v.cfg = berth_configure_cfg_default();
 	v.on = a.on;
 	configure_out to = {.path = a.out};
@@ -330,6 +348,9 @@ static berth_status run(cli *c, berth_err *err)
 /* Copies that are served are not trained: what is for training has no meaning there. */
 static const cli_rule rules[] = {
 	{"", "!on", "configure: --on CLUSTER is missing"},
+	{"for", "serve|pipelines|output",
+         "configure: --for prices copies that train beside each other, each run by itself: leave out "
+         "--serve, --pipelines and -o"},
 	{"to", "!serve", "configure: --to is for --serve: give that, too"},
 	{"to", "!output", "configure: --to says what -o OUT is written for: give that, too"},
 	{"pipelines", "serve",

@@ -2,6 +2,7 @@
  * configuration are a list of their own, told by both. */
 #include "cmd_configure.h"
 
+#include "engine_rules.h"
 #include "results.h"
 #include "say.h"
 #include "tell.h"
@@ -26,7 +27,8 @@ static RESULT_KIND(value_kind, "Value of a configuration", "", VALUE);
 static RESULT_FLAT_KIND(copy_kind, "", "", COPY);
 
 #define CHOICE(K, IF) \
-	K(OBJECT(value_kind), "simulated", "", "by a simulation of all of it", value_of(c, &y->simulated)) \
+	K(OBJECT(value_kind), "simulated", "", \
+	  "by a simulation of all of it; with `for` by the formulas, too", value_of(c, &y->simulated)) \
 	K(OBJECT(value_kind), "predicted", "", "by the formulas", value_of(c, &y->predicted)) \
 	K(INT, "samples", "", "of a step, all copies together", y->predicted.samples) \
 	K(TEXT, "exchange", "", "`ring`, `server`, `devices`, or `none` with one copy", \
@@ -40,6 +42,8 @@ static RESULT_KIND(choice_kind, "Configuration", "", CHOICE);
 #define CONFIGURE(K, IF) \
 	K(TEXT, "graph", "", "as it was given", c->args[0]) \
 	K(TEXT, "system", "", "", v->s.name) \
+	IF(v->s.engine, TEXT, "for", "", "the engine that runs each copy; missing: none", \
+	   v->s.engine->name) \
 	K(TEXT, "goal", "", "`time`, `power`, `peak-power`, `energy` or `edp`", \
 	  berth_goals[v->cfg.goal].name) \
 	K(BOOL, "feasible", "", "false: no copy fits; then nothing is chosen", v->r.found) \
@@ -110,7 +114,8 @@ static void print_head(const cli *c, const configure_view *v)
 	const berth_config_value *s = &best->simulated;
 	const berth_exchange *x = &best->predicted.exchange;
 	char a[64], b[32], k[32];
-	cli_say("%s on %s, goal %s: %s", c->args[0], v->s.name, berth_goals[v->cfg.goal].name,
+	cli_say("%s on %s%s%s, goal %s: %s", c->args[0], v->s.name, v->s.engine ? ", for " : "",
+	        v->s.engine ? v->s.engine->title : "", berth_goals[v->cfg.goal].name,
 	        goal_text(a, v->cfg.goal, berth_goal_value(v->cfg.goal, s)));
 	cli_say(" (by the formulas %s)\n",
 	        goal_text(a, v->cfg.goal, berth_goal_value(v->cfg.goal, &best->predicted)));
@@ -124,8 +129,9 @@ static void print_head(const cli *c, const configure_view *v)
 		        : x->kind == BERTH_EXCHANGE_DEVICES ? " around all devices"
 		                                            : " through ",
 		        x->server < 0 ? "" : v->cluster.host_name[x->server]);
-	cli_say("\n%.10g configurations looked at%s, %d simulated whole\n", v->r.looked_at,
-	        v->r.all ? ", all of them" : "", v->r.n_whole);
+	cli_say("\n%.10g configurations looked at%s, %d %s\n", v->r.looked_at,
+	        v->r.all ? ", all of them" : "", v->r.n_whole,
+	        v->s.engine ? "held against memory whole" : "simulated whole");
 	if (!v->r.all)
 		cli_say("no configuration is below %s by the formulas\n",
 		        goal_text(a, v->cfg.goal, v->r.bound));

@@ -239,6 +239,7 @@ static const berth_engine_rules engines[] = {
          .format = {"PyTorch", "berth-graph"},
          .cost = &berth_cost_serial,
          .eager = true,
+         .trains = true,
          .unknown = "no device holds the whole model"},
 	{.name = "vllm",
          .title = "vLLM",

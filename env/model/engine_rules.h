@@ -18,6 +18,7 @@ struct berth_engine_rules {
 	bool by_rows; /* on a CPU it multiplies row by row, with whole numbers where weights are such */
 	const char *grain;            /* parts of the graph that it keeps whole: "layer"; NULL: operators */
 	bool fuses;                   /* plans for it cut no kernels (BERTH_GRAIN_KERNEL; fused_times.h) */
+	bool trains;                  /* it runs training steps, too */
 	bool by_itself;               /* plans of its files are for it unless another one is named */
 	bool reads;          /* what it does by itself is told of the file, not of the graph alone */
 	const char *unknown; /* why that may not be known; a sentence without an end */

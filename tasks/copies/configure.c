@@ -230,8 +230,12 @@ static berth_status keep_config(void *ctx, const berth_configuration *c, const b
 static berth_status simulate_choice(chooser *ch, berth_configure_choice *y, bool *runs, berth_err *err)
 {
 	ch->out->n_whole++;
-	return berth_config_simulate(ch->x, &y->c, &y->predicted.exchange, ch->tmp, ch->tmp2, &y->simulated,
-	                             runs, err);
+	BERTH_TRY(berth_config_simulate(ch->x, &y->c, &y->predicted.exchange, ch->tmp, ch->tmp2,
+	                                &y->simulated, runs, err));
+	/* An engine runs each copy by itself: of one run of all there is what memory tells. */
+	if (ch->x->c->s->engine)
+		y->simulated = y->predicted;
+	return BERTH_OK;
 }
 
 /* Among those of the best that were simulated; NULL: none. */

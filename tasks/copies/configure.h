@@ -20,7 +20,7 @@ berth_configure_cfg berth_configure_cfg_default(void);
 
 typedef struct berth_configure_choice {
 	berth_configuration c;
-	berth_config_value predicted, simulated;
+	berth_config_value predicted, simulated; /* of a system for an engine both by the formulas */
 } berth_configure_choice;
 
 typedef struct berth_configured {
