@@ -28,8 +28,9 @@ static berth_status name_items(trainer *w, berth_err *err)
 {
 	berth_strbuf b = {.mem = w->mem};
 	for (int32_t i = 0; i < w->n_items; i++)
-		berth_strbuf_printf(&b, "%s%s on %s", i ? "; " : "", w->pair[i].item.graph,
-		                    w->pair[i].item.system);
+		berth_strbuf_printf(&b, "%s%s on %s%s%s", i ? "; " : "", w->pair[i].item.graph,
+		                    w->pair[i].item.system, w->cfg->engine ? " for " : "",
+		                    w->cfg->engine ? w->cfg->engine : "");
 	return berth_strbuf_done(&b, &w->trained_on, NULL, err);
 }
 

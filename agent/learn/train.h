@@ -35,6 +35,7 @@ typedef struct berth_train_cfg {
 	berth_learner_cfg learner;
 	berth_objective objective;
 	bool each_objective; /* each pair has one of all, drawn by the seed (trainer_objective) */
+	const char *engine; /* that all problems are valued for (engine_rules.h); NULL: none */
 	uint64_t seed;
 	int64_t evaluations;         /* over all items, portfolio and final search counted */
 	/* Evaluations of a search for the teacher of each item (trainer.h), which come first, three

@@ -90,6 +90,7 @@ static berth_status train(cli *c, train_run *t, berth_err *err)
 	BERTH_TRY(cli_budget_open(&a->budget, &search, err));
 	t->cfg.objective = search.objective;
 	t->cfg.each_objective = a->each_objective;
+	t->cfg.engine = t->engine ? t->engine->name : NULL;
 	t->cfg.seed = a->budget.seed;
 	t->cfg.pool = search.pool;
 	t->cfg.cancel = search.cancel;
@@ -148,7 +149,8 @@ static berth_status check_args(const cli *c, train_args *a, berth_err *err)
 	} clash[] = {{"--fine-tune", a->fine_tune, measured ? measured : decoding},
 	             {"--teach", a->teach, learned ? learned : decoding},
 	             {"--width", a->width, learned},
-	             {"--objective each", a->each_objective, learned}};
+	             {"--objective each", a->each_objective, learned},
+	             {"--for", c->engine, measured}};
 	if (a->width > BERTH_WIDEST)
 		return berth_fail(err, BERTH_EINVAL, "option --width: %lld is not from 1 to %d",
 		                  (long long)a->width, BERTH_WIDEST);
@@ -371,6 +373,9 @@ static berth_status run(cli *c, berth_err *err)
 		{"output", 'o', CLI_CHECKPOINT, &a.out, "POLICY", "the checkpoint (safetensors)"},
 		CLI_REPORT(&a.report),
 		CLI_RULES(c),
+		{"for", 0, CLI_TEXT, &c->engine, "ENGINE",
+	         "the engine that is to run plans, whose rules value them: ort, accelerate, torch, "
+	         "openvino\tnone"},
 		CLI_READING(c),
 		CLI_COMMON(c)};
 	BERTH_TRY(cli_parse(c, options, 0, -1, err));
@@ -384,11 +389,14 @@ static berth_status run(cli *c, berth_err *err)
 
 static const cli_rule rules[] = {
 	{"policy", "!fine-tune", "train --policy: what to begin with; it goes with --fine-tune"},
+	{"for", "training",
+         "train: --for is for inference: engines are told no training steps; leave out one"},
 	{"", "!output", "train: -o POLICY is missing; it is a file"}};
 
 const cli_verb cmd_train = {
 	"train",
-	"train GRAPH... --on SYSTEM[,SYSTEM...] | --pairs FILE [--teach N] [--fine-tune] [--objective O] "
+	"train GRAPH... --on SYSTEM[,SYSTEM...] | --pairs FILE [--for ENGINE] [--teach N] [--fine-tune] "
+	"[--objective O] "
 	"[--evaluations N] [--seed N] [--seeds N] [--env simulated|measured] [--engine E] [--resume] "
 	"[--log FILE] [--report FILE.html] -o POLICY",
 	"train a placement policy on graphs and systems",

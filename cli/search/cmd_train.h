@@ -3,6 +3,9 @@
 #pragma once
 
 #include "budget.h"
+#include "cli_granularity.h"
+#include "engine_plan.h"
+#include "engine_rules.h"
 #include "file.h"
 #include "fine_tune.h"
 #include "progress.h"
@@ -82,6 +85,8 @@ typedef struct train_run {
 	/* of the file of --pairs, and how many pairs there are, with it or without */
 	const char **graph, **system;
 	int32_t n_pairs;
+	const berth_engine_rules *engine; /* of --for; NULL: none */
+	cli_granularity whole;                   /* what it keeps whole */
 	/* [n_items] in the order of pairs; NULL: they are too many to be held */
 	berth_train_item *item;
 	int32_t n_items;

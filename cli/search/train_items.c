@@ -97,6 +97,8 @@ static berth_status load_item(cli *c, const train_run *t, int32_t i, berth_train
 	berth_problem *p;
 	BERTH_TRY_NEW(&c->mem, 1, err, g, y, p);
 	BERTH_TRY(cli_instance_load(c, graph, system, g, y, NULL, err));
+	BERTH_TRY(cli_granularity_apply(c, &t->whole, g, err));
+	BERTH_TRY(berth_engine_kernels(y, NULL, g, &c->mem, &c->tmp, err));
 	if (a->tight && (i + 1) % a->tight == 0)
 		BERTH_TRY(berth_system_tighten(g, &rng, y, &c->tmp, err));
 	BERTH_TRY(berth_problem_new(g, y, &c->mem, &c->tmp, p, err));
@@ -177,8 +179,23 @@ static berth_status choose_items(cli *c, train_run *t, berth_err *err)
 	return BERTH_OK;
 }
 
+/* The engine of --for, before anything is read. Where best plans are found exactly nothing is to learn. */
+static berth_status open_engine(cli *c, train_run *t, berth_err *err)
+{
+	t->whole = cli_granularity_default();
+	if (c->engine)
+		BERTH_TRY(berth_rules_find(c->engine, &t->engine, err));
+	if (t->engine && berth_exporter_for(t->engine)->best)
+		return berth_fail(err, BERTH_EINVAL,
+		                  "train --for %s: its best plans in whole layers are found exactly, and "
+		                  "need no policy: berth place MODEL --on SYSTEM --for %s",
+		                  t->engine->name, t->engine->name);
+	return cli_granularity_open(c, &t->whole, err);
+}
+
 berth_status train_items_open(cli *c, train_run *t, berth_err *err)
 {
+	BERTH_TRY(open_engine(c, t, err));
 	BERTH_TRY(read_words(c, t, err));
 	int32_t n = t->n_pairs;
 	if (n > PAIRS_HELD && t->a->fine_tune)

@@ -49,6 +49,8 @@ static RESULT_KIND(tuned_kind, "Tuned part", "", TUNED);
 
 #define TRAIN(K, IF) \
 	K(TEXT, "policy", "", "the file", t->a->out) \
+	IF(t->engine, TEXT, "for", "", "the engine whose plans it learned to make; missing: none", \
+	   t->engine->name) \
 	K(INT, "evaluations", "", "over all pairs, of all runs", r->evaluations) \
 	K(INT, "asked", "", "`--evaluations`", t->cfg.evaluations) \
 	K(INT, "before", "", "evaluations of the runs that this one goes on from", r->before) \
@@ -163,6 +165,8 @@ static void print_spent(const train_run *t)
 		cli_say("%s: %s evaluations: %lld steps of learning by %s, search from the best placements "
 		        "by %s\n",
 		        a->out, made, (long long)r->steps, learned, searched);
+	if (t->engine)
+		cli_say("valued as %s runs plans\n", t->engine->title);
 	if (r->resumed)
 		cli_say("gone on from a checkpoint of %s\n", cli_count(before, r->before));
 	if (r->tuned.over)
