@@ -131,12 +131,12 @@ double berth_train_goal_value(const berth_train_task *x, double step_s, double j
 /* Passes of a stage that were made, when it is free, and when what each pass needs arrives. */
 typedef struct lane {
 	int32_t ahead, back;
-	double free_s, ahead_wire_s, back_wire_s; /* wires: to the next stage, to the one before */
-	double *ahead_at, *back_at;               /* [n_micro] */
+	double free_s;
+	double *ahead_at, *back_at; /* [n_micro] */
 } lane;
 
 /* The next pass of stage s, if what it needs is known: as many micro-batches are in flight as stages follow.
- */
+ * A stage is held until what it sends has arrived, as in engines that send without overlap. */
 static bool run_next(berth_train_plan *p, lane *l, int32_t s, const double *ahead_s, const double *back_s)
 {
 	int32_t n = (int32_t)p->n_micro, window = p->n_stages - s, S = p->n_stages;
@@ -149,13 +149,10 @@ static bool run_next(berth_train_plan *p, lane *l, int32_t s, const double *ahea
 		return false;
 	double ready = ahead ? (s > 0 ? me->ahead_at[i] : 0) : s < S - 1 ? me->back_at[i] : 0;
 	me->free_s = fmax(me->free_s, ready) + (ahead ? p->stage[s].forward_s : p->stage[s].backward_s);
-	if (ahead && s < S - 1) {
-		me->ahead_wire_s = fmax(me->ahead_wire_s, me->free_s) + ahead_s[s];
-		l[s + 1].ahead_at[i] = me->ahead_wire_s;
-	} else if (!ahead && s > 0) {
-		me->back_wire_s = fmax(me->back_wire_s, me->free_s) + back_s[s - 1];
-		l[s - 1].back_at[i] = me->back_wire_s;
-	}
+	if (ahead && s < S - 1)
+		l[s + 1].ahead_at[i] = me->free_s += ahead_s[s];
+	else if (!ahead && s > 0)
+		l[s - 1].back_at[i] = me->free_s += back_s[s - 1];
 	me->ahead += ahead;
 	me->back += !ahead;
 	return true;

@@ -120,8 +120,8 @@ berth_status berth_train_new(const berth_graph *graph, const int64_t *batch, int
                              berth_granularity *blocks, berth_train_task *out, berth_err *err);
 
 /* Times, memory and costs of a plan whose stages have layers and parts. The pipeline is exact: each forward
- * and backward pass in its order, each message on its way. False: a device lacks memory, or a layer cannot
- * run. tmp is scratch, reset at exit. Fails: BERTH_ENOMEM. O(stages * micro-batches). */
+ * and backward pass in its order, a stage held while it sends. False: a device lacks memory, or a layer
+ * cannot run. tmp is scratch, reset at exit. Fails: BERTH_ENOMEM. O(stages * micro-batches). */
 berth_status berth_train_value(const berth_train_task *x, berth_train_plan *p, bool *fits, berth_arena *tmp,
                                berth_err *err);
 

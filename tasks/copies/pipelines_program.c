@@ -15,6 +15,7 @@ static bool beats(const train_program *d, const train_entry *w, const train_entr
 {
 	return d->opt[w->option].mask == d->opt[other->option].mask && w->sum_s <= other->sum_s &&
 	       w->period_s <= other->period_s && w->extra_s <= other->extra_s &&
+	       w->first_s <= other->first_s &&
 	       (d->x->goal == BERTH_TRAIN_TIME || d->x->goal == BERTH_TRAIN_MONEY ||
 	        w->joules <= other->joules);
 }
@@ -128,8 +129,9 @@ static bool extend(train_program *d, const join *j, int32_t c, train_entry *out)
 	double own_s = g->forward_s + g->backward_s;
 	*out = *b;
 	out->sum_s += own_s + j->ahead_s + j->back_s;
+	out->first_s = own_s + j->ahead_s;
+	out->period_s = fmax(b->period_s, fmax(out->first_s, b->first_s + j->back_s));
 	/* Nobody waits longer for its own last answer than for the ones of as many before it. */
-	out->period_s = fmax(fmax(b->period_s, own_s), fmax(j->ahead_s, j->back_s));
 	if (d->n_micro > j->n + 1)
 		out->period_s = fmax(out->period_s, out->sum_s / (j->n + 1));
 	out->extra_s = fmax(g->sync_s, b->extra_s - g->backward_s - j->back_s);

@@ -28,6 +28,7 @@ typedef struct train_known {
 typedef struct train_entry {
 	double value; /* no plan that goes on from there has less */
 	double sum_s, period_s, extra_s, joules;
+	double first_s; /* of its first stage and what that sends on, without what it sends back */
 	int32_t option, cut, state, before, next; /* before: the stages behind; next: of the same state */
 } train_entry;
 

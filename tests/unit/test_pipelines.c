@@ -123,6 +123,33 @@ static void test_formula(void **state)
 	berth_arena_free(&tmp);
 }
 
+/* A message of one second each way between two stages that take 1 and 2: both are held while they send. The
+ * last answer arrives at 10, and 2 more are worked on. */
+static void test_messages_hold_up(void **state)
+{
+	(void)state;
+	instance w;
+	berth_err err;
+	berth_arena tmp = {0};
+	bool fits;
+	draw(&w, 1);
+	w.x.kind[0].n_widths = 1;
+	w.x.kind[0].memory_bytes = -1;
+	w.x.n_layers = 2;
+	w.x.hop[0][0] = (berth_train_hop){1, 0};
+	for (int32_t l = 0; l <= 2; l++) {
+		w.sum[0][0][0][l] = l;
+		w.sum[0][0][1][l] = 2 * l;
+		w.sum[0][0][2][l] = 0;
+	}
+	berth_train_plan p = {.n_stages = 2, .micro_batch = 1, .n_micro = 2};
+	for (int32_t s = 0; s < 2; s++)
+		p.stage[s] = (berth_train_stage){.from = s, .to = s + 1, .n_parts = 1, .part = {{.n = 1}}};
+	assert_ok(berth_train_value(&w.x, &p, &fits, &tmp, &err), &err);
+	assert_near(p.step_s, 12, 1e-9);
+	berth_arena_free(&tmp);
+}
+
 /* ---- all plans ---- */
 
 typedef struct all {
@@ -343,6 +370,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_formula),
+		cmocka_unit_test(test_messages_hold_up),
 		cmocka_unit_test(test_against_all_plans),
 		cmocka_unit_test(test_work_is_limited),
 		cmocka_unit_test(test_many_batches_take_little_memory),
