@@ -248,7 +248,16 @@ static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_
 	const char *theirs[BERTH_MAX_DEVS];
 	onnx_placed placed;
 	berth_json_out w;
-	BERTH_TRY(berth_export_theirs(x, words, "device of OpenVINO", theirs, out, err));
+	int32_t n_gpus = 0;
+	for (int32_t d = 0; d < x->s->n_devs; d++)
+		n_gpus += berth_system_is(x->s, d, "gpu");
+	BERTH_TRY(n_gpus > 1 ? berth_export_theirs_numbered(x, x->op_dev, "GPU.", words, "device of OpenVINO",
+	                                                    theirs, out, err)
+	                     : berth_export_theirs(x, words, "device of OpenVINO", theirs, out, err));
+	if (n_gpus > 1)
+		BERTH_TRY(berth_export_note(out, err,
+		                            "GPUs have numbers in the order of the system (--device "
+		                            "NAME=GPU.1 says otherwise)"));
 	BERTH_TRY(check_names(theirs, x->s->n_devs, err));
 	BERTH_TRY(onnx_placed_new(x, tmp, &placed, err));
 	berth_json_out_init(&w, out->mem, true);
