@@ -190,11 +190,12 @@ static berth_patience patience(const cli *c, const place_args *a)
 	return until;
 }
 
-/* A plan that fits by the simulator, for which the engine has no room: what would fit stands before that. */
+/* A plan that fits by the simulator, for which the engine has no room: what would fit stands before that,
+ * unless there are rules, which may be what the engine cannot be told. */
 static berth_status search_or_tell(cli *c, const place_args *a, place_state *s, berth_err *err)
 {
 	berth_status st = search(c, a, s, err);
-	if (st != BERTH_EUNSUPPORTED)
+	if (st != BERTH_EUNSUPPORTED || c->pin.n || c->forbid.n || c->colocate.n)
 		return st;
 	const berth_err why = *err;
 	const berth_patience until = patience(c, a);

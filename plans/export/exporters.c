@@ -335,7 +335,9 @@ berth_status berth_export_fits_on(const berth_export_source *x, int32_t dev, int
 	berth_verdict v = {0};
 	berth_export_all_on(x, dev, op_dev, fits);
 	BERTH_TRY(berth_judge(x->p, op_dev, NULL, NULL, tmp, &t, &v, err));
-	*fits = v.feasible;
+	for (int32_t i = 0; i < v.broken.n && *fits; i++)
+		*fits = v.broken.item[i].kind != BERTH_VIOLATION_MEMORY &&
+		        v.broken.item[i].kind != BERTH_VIOLATION_POOL;
 	return BERTH_OK;
 }
 
