@@ -283,7 +283,8 @@ static berth_status run(cli *c, berth_err *err)
 	         "seconds of a copy's step on that device alone, as measured; with --serve HOST:LAYERS=S, of "
 	         "a sample through so many layers on one device of it\tas simulated"},
 		{"output", 'o', CLI_FILE_OUT, &a.out, "OUT",
-	         "write the copies as a placement file; with --serve the layout, as --to says"},
+	         "write the copies as a placement file; with --serve the layout, as --to says; with "
+	         "--pipelines the stages as JSON"},
 		{"to", 0, CLI_TEXT, &a.to, "TARGET",
 	         "with --serve, what -o writes: json (layers by nodes, shares of requests by paths), or "
 	         "lines that start vllm or llama.cpp on each path\tjson"},
@@ -330,7 +331,7 @@ static berth_status run(cli *c, berth_err *err)
 	if (a.servers.n)
 		return configure_serve(c, &v, &a.servers, &a.steps, &a.layout, a.goal, &to, err);
 	if (a.pipelines)
-		return configure_pipelines(c, &v, a.pipelines, a.goal, err);
+		return configure_pipelines(c, &v, a.pipelines, a.goal, a.out, err);
 	BERTH_TRY(configure(c, &v, err));
 	BERTH_TRY(tell_dropped(c, &v, err));
 	if (a.out && v.r.found)
@@ -358,8 +359,6 @@ static const cli_rule rules[] = {
 	{"training", "serve",
          "configure: --training and --serve exclude each other, a model is trained or served: give one of "
          "them"},
-	{"pipelines", "output",
-         "configure: -o writes copies; leave it out beside --pipelines, whose --json tells stages"},
 	{"pipelines", "steps", "configure: --pipelines goes by simulated times: leave out --steps"},
 	{"layout", "!serve", "configure: --layout is for --serve: give that, too"},
 	{"layout", "requests", "configure: --layout is not valued for --requests: leave one of them out"},

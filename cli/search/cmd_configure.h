@@ -35,6 +35,10 @@ typedef struct configure_out {
 /* json is 0. Fails: BERTH_EINVAL. */
 berth_status configure_read_target(const char *text, int32_t *out, berth_err *err);
 
+/* A file of text, "-" being standard output. Fails: BERTH_EIO, BERTH_ENOMEM. */
+berth_status configure_write_text(const cli *c, const char *path, const char *text, size_t len,
+                                  berth_err *err);
+
 /* Plan, write and tell; v: the model's graphs at all batches, and the cluster's system. servers: N or HOST=N;
  * steps: HOST:LAYERS=SECONDS; layout: HOST:FIRST-LAST, to be valued in place of a search; goal:
  * "throughput", perhaps with a limit, or NULL. Fails: BERTH_EINVAL (a training step, an unknown host, a bad
@@ -58,7 +62,8 @@ berth_status configure_requests(cli *c, const configure_view *v, const configure
 
 /* ---- --pipelines: a training step over unlike devices ---- */
 
-/* Plan a step of so many samples and tell it; v: the steps' graphs at all batches, and the cluster's system.
- * Fails: BERTH_EINVAL (a bad number or goal, as berth_train_new), BERTH_EINFEASIBLE, BERTH_EINTERRUPTED. */
+/* Plan a step of so many samples, write it to out (NULL: nowhere) and tell it; v: the steps' graphs at all
+ * batches, and the cluster's system. Fails: BERTH_EINVAL (a bad number or goal, as berth_train_new),
+ * BERTH_EINFEASIBLE, BERTH_EINTERRUPTED, BERTH_EIO. */
 berth_status configure_pipelines(cli *c, const configure_view *v, const char *samples, const char *goal,
-                                 berth_err *err);
+                                 const char *out, berth_err *err);

@@ -101,9 +101,28 @@ static RESULT_KIND(stage_kind, "", "", STAGE);
 	IF(v->p.host, TEXT, "host", "", "all devices are in this one, or in one like it; missing: in any",   \
 	   v->p.host)                                                                                        \
 	K(LIST(stage_kind), "stages", "", "in the order of the [layers](layers.md)", stages)
-RESULT_KIND(pipelines_document, "Configure by pipelines", "`configure --pipelines --json`.", PLAN);
+RESULT_KIND(pipelines_document, "Configure by pipelines",
+            "`configure --pipelines --json`; with `format` (`berth-pipelines`) and `version` (1) before, "
+            "what `-o` writes.",
+            PLAN);
 
-static berth_status put(cli *c, const view *v, berth_err *err)
+static berth_status write_result(cli *c, const char *path, const berth_result *r, berth_err *err)
+{
+	berth_json_out w;
+	const char *text;
+	size_t len;
+	berth_json_out_init(&w, &c->mem, true);
+	berth_json_open(&w, NULL, '{');
+	berth_json_put_string(&w, "format", "berth-pipelines");
+	berth_json_put_int(&w, "version", 1);
+	berth_result_put_members(&w, r);
+	berth_json_close(&w, '}');
+	BERTH_TRY(berth_json_done(&w, &text, &len, err));
+	return configure_write_text(c, path, text, len, err);
+}
+
+/* out: NULL, or where a plan that was found is written. */
+static berth_status put(cli *c, const view *v, const char *out, berth_err *err)
 {
 	berth_result_list *stages = berth_result_list_new(&c->mem, &stage_kind), *parts;
 	for (const berth_train_stage *g = v->p.stage; g < v->p.stage + v->p.n_stages; g++) {
@@ -114,7 +133,10 @@ static berth_status put(cli *c, const view *v, berth_err *err)
 		}
 		RESULT_ADD(stages, STAGE);
 	}
-	return cli_result(c, RESULT_NEW(&c->mem, pipelines_document, PLAN), err);
+	const berth_result *r = RESULT_NEW(&c->mem, pipelines_document, PLAN);
+	if (out && v->p.n_stages > 0)
+		BERTH_TRY(write_result(c, out, r, err));
+	return cli_result(c, r, err);
 }
 
 /* ---- text ---- */
@@ -244,7 +266,7 @@ static berth_status tell_infeasible(const cli *c, const view *v, berth_err *err)
 }
 
 berth_status configure_pipelines(cli *c, const configure_view *m, const char *samples, const char *goal,
-                                 berth_err *err)
+                                 const char *out, berth_err *err)
 {
 	view v = {.m = m};
 	berth_cluster cluster;
@@ -268,7 +290,7 @@ berth_status configure_pipelines(cli *c, const configure_view *m, const char *sa
 	cli_progress_end(&progress);
 	cli_budget_close(&cfg);
 	BERTH_TRY(st);
-	BERTH_TRY(put(c, &v, err));
+	BERTH_TRY(put(c, &v, out, err));
 	if (v.p.n_stages == 0)
 		return tell_infeasible(c, &v, err);
 	return cli_in_words(c) ? print(c, &v, err) : BERTH_OK;

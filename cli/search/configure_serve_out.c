@@ -113,7 +113,8 @@ berth_status configure_read_target(const char *text, int32_t *out, berth_err *er
 	                       "; expected json, vllm or llama.cpp", out, err);
 }
 
-static berth_status write_text(const cli *c, const char *path, const char *text, size_t len, berth_err *err)
+berth_status configure_write_text(const cli *c, const char *path, const char *text, size_t len,
+                                  berth_err *err)
 {
 	if (c->streams)
 		cli_document_begin();
@@ -191,6 +192,6 @@ berth_status serve_write(cli *c, const serve_view *v, const char *path, int32_t 
 		BERTH_TRY(put_layout(&o, &text, &len, err));
 	} else
 		BERTH_TRY(put_lines(&o, layout, &text, &len, &untold, err));
-	BERTH_TRY(write_text(c, path, text, len, err));
+	BERTH_TRY(configure_write_text(c, path, text, len, err));
 	return *untold ? cli_warn(c, err, "%s", untold) : BERTH_OK;
 }
