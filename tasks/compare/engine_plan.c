@@ -216,6 +216,38 @@ static berth_status offer_nearest(berth_engine_plan *x, const int32_t *op_dev, c
 	return offer(x, near, NULL, o, mem, tmp, c, &can, err);
 }
 
+/* What the engine does by itself, where rules tell some of it apart: groups that may not stand there go where
+ * they are quickest. *out NULL: it breaks no such rule, or is not known. */
+static berth_status keep_rules(const berth_engine_plan *x, berth_arena *mem, int32_t **out, berth_err *err)
+{
+	const berth_problem *p = x->x.p;
+	int32_t *op_dev, n = 0;
+	*out = NULL;
+	if (!x->usual)
+		return BERTH_OK;
+	BERTH_TRY_NEW(mem, p->n_ops, err, op_dev);
+	BERTH_COPY(op_dev, x->usual, p->n_ops);
+	for (int32_t u = 0; u < p->n_colocs; u++) {
+		const int32_t first = p->coloc_op[p->coloc_off[u]];
+		int64_t least = INT64_MAX;
+		int32_t at = -1;
+		for (int32_t d = 0; d < p->n_devs && !berth_op_legal(p, first, x->usual[first]); d++) {
+			int64_t ns = 0;
+			BERTH_EACH (i, p->coloc_off, u)
+				ns += berth_op_time(p, p->coloc_op[i], d);
+			if (!berth_op_legal(p, first, d) || ns >= least)
+				continue;
+			least = ns;
+			at = d;
+		}
+		BERTH_EACH (i, p->coloc_off, u)
+			op_dev[p->coloc_op[i]] = at < 0 ? op_dev[p->coloc_op[i]] : at;
+		n += at >= 0;
+	}
+	*out = n ? op_dev : NULL;
+	return BERTH_OK;
+}
+
 static void answer(berth_solution *r, int32_t *op_dev, int32_t *order, double value)
 {
 	if (value > r->value)
@@ -245,6 +277,10 @@ berth_status berth_engine_plan_take(berth_engine_plan *x, const berth_objective 
 		BERTH_TRY(offer_nearest(x, r->op_dev, o, mem, tmp, &c, err));
 	x->dropped = c.why;
 	BERTH_TRY(offer(x, x->best, NULL, o, mem, tmp, &c, &can, err));
+	BERTH_TRY(keep_rules(x, mem, &op_dev, err));
+	BERTH_TRY(offer(x, op_dev, NULL, o, mem, tmp, &c, &can, err));
+	if (op_dev && !can)
+		BERTH_TRY(offer_nearest(x, op_dev, o, mem, tmp, &c, err));
 	BERTH_TRY(offer(x, x->usual, NULL, o, mem, tmp, &c, &can, err));
 	if (!c.op_dev && !r->feasible)
 		return BERTH_OK;

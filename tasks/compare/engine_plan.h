@@ -38,8 +38,8 @@ berth_status berth_engine_plan_open(const berth_export_source *x, berth_arena *m
 const int32_t *berth_engine_plan_start(const berth_engine_plan *x);
 
 /* Make the answer r one that the engine can be told: itself, the nearest one, the best by the engine's own
- * method, or what it does by itself, whichever is worth most; and the last where that is within the error
- * of predictions, unless x->anyhow. Fails: BERTH_ENOMEM; BERTH_EUNSUPPORTED (the engine can be told none of
- * them), naming why. */
+ * method, or what it does by itself, with the user's rules or as it is, whichever is worth most; and the
+ * last where that is within the error of predictions, unless x->anyhow. Fails: BERTH_ENOMEM;
+ * BERTH_EUNSUPPORTED (the engine can be told none of them), naming why. */
 berth_status berth_engine_plan_take(berth_engine_plan *x, const berth_objective *o, berth_solution *r,
                                     berth_arena *mem, berth_arena *tmp, berth_err *err);
