@@ -160,7 +160,8 @@ static berth_status tell(const berth_export_source *x, const berth_gguf_list *fi
 			out, err,
 			"prompts of 32 tokens and more: llama.cpp computes products with weights "
 			"on the CPU on a device all the same; --no-op-offload keeps them on the "
-			"CPU"));
+			"CPU, and so does --no-host, by which weights there are laid out anew for "
+			"the CPU, as without a device: answers may come quicker"));
 	double read = 0;
 	for (int32_t op = 0; op < x->g->n_ops; op++)
 		if (llama_is_disk(x, x->op_dev[op]))
