@@ -299,7 +299,7 @@ berth_status berth_engine_plan_take(berth_engine_plan *x, const berth_objective 
 	x->found = r->value;
 	x->x.op_dev = r->op_dev;
 	BERTH_TRY(berth_export_gain_of(x->e, &x->x, o, r->value, mem, tmp, &x->gain, err));
-	x->kept = x->gain.keep && x->usual && !x->anyhow;
+	x->kept = x->gain.keep && x->usual && (!x->anyhow || x->gain.same);
 	if (!x->kept)
 		return BERTH_OK;
 	double value;
