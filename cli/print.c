@@ -219,6 +219,12 @@ void cli_say_word(const char *text, cli_format format)
 		say_latex(text);
 }
 
+void cli_say_bound(const char *kind, const char *figure)
+{
+	bool cut = strcmp(kind, "auto") == 0;
+	cli_say("%s bound%s %s", cut ? "strong" : kind, cut ? ", cut short," : "", figure);
+}
+
 /* With the lines of the package booktabs. They and ends of rows take a [ or * behind them for their own. */
 static void print_latex(const cli_table *t)
 {

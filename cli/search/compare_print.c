@@ -233,8 +233,8 @@ static void heading(const cli_comparison *r, const cli_compare_block *b, cli_for
 	cli_say_word(b->system, format);
 	cli_say(", ");
 	cli_say_word(berth_objective_name(&r->objective), format);
-	cli_say("; %s bound %s", b->bound_kind,
-	        b->n ? cli_value(bound, &r->objective, b->row[0].lower_bound) : "-");
+	cli_say("; ");
+	cli_say_bound(b->bound_kind, b->n ? cli_value(bound, &r->objective, b->row[0].lower_bound) : "-");
 	end_words(format);
 }
 

@@ -184,8 +184,9 @@ static void print_head(const place_args *a, const place_state *s)
 		else
 			cli_say("%s%s\n", m && m->per ? " a " : "", m && m->per ? m->per : "");
 		print_speedup(s);
-		cli_say("; %s bound %s, gap %s", r->bound_kind,
-		        cli_value(bound, &r->objective, r->lower_bound), cli_percent(gap, r->gap));
+		cli_say("; ");
+		cli_say_bound(r->bound_kind, cli_value(bound, &r->objective, r->lower_bound));
+		cli_say(", gap %s", cli_percent(gap, r->gap));
 		if (a->budget.gap > 0)
 			cli_say(" (%s asked for: %s)", cli_percent(asked, a->budget.gap),
 			        r->gap <= a->budget.gap ? "reached" : "not reached");

@@ -193,8 +193,8 @@ static void print_head(const state *s, int32_t copies)
 		cli_say(", one operator after the other\n");
 	else
 		cli_say(", %s%s\n", given ? "in the plan's own order" : "order ", given ? "" : order);
-	cli_say("latency %s, %s bound %s", berth_text_seconds(a, latency), s->bounds.kind,
-	        berth_text_seconds(b, bound));
+	cli_say("latency %s, ", berth_text_seconds(a, latency));
+	cli_say_bound(s->bounds.kind, berth_text_seconds(b, bound));
 	if (s->v.broken.n)
 		cli_say(" of plans that keep what this one breaks, thus no gap\n");
 	else
