@@ -4,6 +4,7 @@
 #include "speeds.h"
 
 #include "apart.h"
+#include "cpu_measure.h"
 #include "library.h"
 #include "nn_gemm.h"
 
@@ -114,6 +115,9 @@ static berth_status measure_apart(void *ctx, berth_err *err)
 	const size_t library = 64 << 20, buffer = 160 << 20;
 	sgemm_fn *sgemm;
 	void *blas;
+	const char *kernel = berth_cpu_blas_kernel();
+	if (kernel && setenv("OPENBLAS_CORETYPE", kernel, 0) != 0)
+		return berth_nomem(err);
 	BERTH_TRY(berth_library_open_blas(names, "libopenblas0", library + buffer, &blas, err));
 	BERTH_TRY(berth_library_function(blas, "cblas_sgemm", &sgemm, err));
 	return measure(sgemm, ctx, err);

@@ -329,6 +329,13 @@ static int width_of_cpu(double *clock_hz)
 	return widest;
 }
 
+const char *berth_cpu_blas_kernel(void)
+{
+	double clock_hz;
+	int width = width_of_cpu(&clock_hz);
+	return width > 0 ? widths[width].kernel : NULL;
+}
+
 const char *berth_cpu_name(char name[128])
 {
 	char line[8192];
