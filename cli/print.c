@@ -221,8 +221,7 @@ void cli_say_word(const char *text, cli_format format)
 
 void cli_say_bound(const char *kind, const char *figure)
 {
-	bool cut = strcmp(kind, "auto") == 0;
-	cli_say("%s bound%s %s", cut ? "strong" : kind, cut ? ", cut short," : "", figure);
+	cli_say("%s bound %s", strcmp(kind, "auto") == 0 ? "rough" : kind, figure);
 }
 
 /* With the lines of the package booktabs. They and ends of rows take a [ or * behind them for their own. */

@@ -42,7 +42,7 @@ berth_status cli_table_print(const cli_table *t, cli_format format, berth_err *e
  * emphasis, no command. */
 void cli_say_word(const char *text, cli_format format);
 
-/* "KIND bound FIGURE"; one that was cut for want of work says so. */
+/* "KIND bound FIGURE"; a strong one that was cut for want of work is a rough one. */
 void cli_say_bound(const char *kind, const char *figure);
 
 /* Print the finished document. Fails: BERTH_ENOMEM. */

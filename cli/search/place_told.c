@@ -22,7 +22,8 @@ static const char *name_of(const place_state *s, const berth_objective *o)
 	K(NUMBER_OR_NULL, "lower_bound", "of the objective", \
 	  "proven; null: not known, or the limits conflict", r->lower_bound) \
 	K(TEXT, "bound", "", \
-	  "`fast`, `strong`, `auto` (strong, cut for want of work), or `proven` (by the method)", \
+	  "`fast`, `strong`, `auto` (strong, cut for want of work; in words: rough), or `proven` " \
+	  "(by the method)", \
 	  r->bound_kind) \
 	K(NUMBER_OR_NULL, "gap", "share", "value / lower_bound - 1", r->gap) \
 	IF(!isnan(s->single.value), NUMBER, "single_value", "of the objective", \

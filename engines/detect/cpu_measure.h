@@ -31,8 +31,8 @@ berth_cpu_rounds berth_cpu_rounds_of(double *round_s, const double *own_s, int32
 /* As the kernel calls it, "an unnamed CPU" where it does not; name. */
 const char *berth_cpu_name(char name[128]);
 
-/* The kernel of OpenBLAS (OPENBLAS_CORETYPE) for the widest vectors that this CPU's flags allow. Where OpenBLAS
- * does not know a CPU it takes one of 2004 by itself. NULL: /proc/cpuinfo tells no flags of AVX. */
+/* The kernel of OpenBLAS (OPENBLAS_CORETYPE) for the widest vectors that this CPU's flags allow. It takes one
+ * of 2004 by itself where it does not know a CPU. NULL: /proc/cpuinfo tells no flags of AVX. */
 const char *berth_cpu_blas_kernel(void);
 
 /* Takes some tenths of a second. Fails: BERTH_ENOMEM (memory or threads). */
