@@ -1,6 +1,7 @@
 /* What stands where: of each device its operators, parameters and types, and what goes between devices. */
 #include "show.h"
 
+#include "engine_rules.h"
 #include "op_times.h"
 #include "option_files.h"
 #include "plan_words.h"
@@ -66,8 +67,13 @@ static berth_status load_system(cli *c, const show_args *a, const cJSON *doc, sh
 	const char *spec = a->on ? a->on : said(c, doc, "system", "system");
 	berth_err why;
 	berth_status st = spec ? cli_system_load(c, spec, &v->g, &v->s, &why) : BERTH_EINVAL;
-	if (st == BERTH_OK || st == BERTH_ENOMEM || a->on)
-		return st == BERTH_OK ? st : berth_fail(err, st, "%s", why.msg);
+	const berth_engine_rules *engine = NULL; /* of the plan */
+	if (st == BERTH_OK && c->engine)
+		BERTH_TRY(berth_rules_find(c->engine, &engine, err));
+	if (st == BERTH_OK)
+		return berth_system_for(engine, &v->s, err);
+	if (st == BERTH_ENOMEM || a->on)
+		return berth_fail(err, st, "%s", why.msg);
 	return berth_fail(err, BERTH_EINVAL,
 	                  "show: the system of the placement is no built-in one: give --on SYSTEM");
 }

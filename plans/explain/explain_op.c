@@ -1,7 +1,9 @@
 /* Why one operator runs where and when it does: its inputs, its slack, and what every other device would
  * cost. */
-#include "constraints.h"
 #include "explain_op.h"
+
+#include "constraints.h"
+#include "cost_model.h"
 
 /* ---- slack ---- */
 
@@ -190,8 +192,8 @@ berth_status berth_slack(const berth_problem *p, const berth_timeline *t, int64_
 	}
 	while (sweep(&s))
 		;
-	for (int32_t op = 0; op < p->n_ops; op++)
-		op_slack_ns[op] = s.latest_ns[op] - s.t->end_ns[op];
+	for (int32_t op = 0; op < p->n_ops; op++) /* where all is a sum, each delay delays the run */
+		op_slack_ns[op] = p->s->cost_model->sums_times ? 0 : s.latest_ns[op] - s.t->end_ns[op];
 	return BERTH_OK;
 }
 
