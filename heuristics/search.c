@@ -42,6 +42,11 @@ double berth_search_cfg_left(const berth_search_cfg *cfg)
 	return fmin(wall_left(cfg), cpu_left(cfg));
 }
 
+bool berth_search_cfg_over(const berth_search_cfg *cfg)
+{
+	return (cfg->cancel && atomic_load(cfg->cancel)) || !(berth_search_cfg_left(cfg) > 0);
+}
+
 berth_search_cfg berth_search_cfg_part(const berth_search_cfg *cfg, double share)
 {
 	berth_search_cfg part = *cfg;

@@ -70,6 +70,9 @@ void berth_search_cfg_begin(berth_search_cfg *cfg);
 /* Seconds that are left of it, the lesser of both limits; INFINITY: none is given. */
 double berth_search_cfg_left(const berth_search_cfg *cfg);
 
+/* Is its time over, or has the user had enough? */
+bool berth_search_cfg_over(const berth_search_cfg *cfg);
+
 /* cfg with a share of the time that is left, from when the search begins. */
 berth_search_cfg berth_search_cfg_part(const berth_search_cfg *cfg, double share);
 

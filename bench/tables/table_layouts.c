@@ -145,7 +145,7 @@ static void print_field(const field *f)
 	BERTH_ARENA(tmp);
 	berth_layout_kind kind[MOST_MACHINES];
 	double link[MOST_MACHINES * MOST_MACHINES], from = berth_cpu_seconds();
-	berth_layout_task x = {LAYERS, f->n, kind, link, false, 0};
+	berth_layout_task x = {.n_layers = LAYERS, .n_kinds = f->n, .kind = kind, .link_per_s = link};
 	berth_layers any, first;
 	make_kinds(f->machine, f->n, 1, &mem, kind);
 	for (int i = 0; i < f->n * f->n; i++)
@@ -192,7 +192,7 @@ void table_layouts_large(const bench_options *o)
 			BERTH_ARENA(tmp);
 			berth_layout_kind kind[MOST_MACHINES];
 			berth_layers l;
-			berth_layout_task x = {LAYERS, kinds, kind, NULL, false, 0};
+			berth_layout_task x = {.n_layers = LAYERS, .n_kinds = kinds, .kind = kind};
 			double from = berth_cpu_seconds();
 			make_kinds(eight, kinds, times[i] * 8 / kinds, &mem, kind);
 			MUST(berth_layout_search(&x, NULL, EFFORT / 5, 1, &mem, &tmp, &l, &err));

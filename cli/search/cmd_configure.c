@@ -12,6 +12,7 @@ typedef struct args {
 	const char *batch_dim; /* what holds the batch: stands before the first of them */
 	cli_texts batches, steps;
 	cli_texts servers, layout, requests;
+	cli_budget budget; /* --time */
 } args;
 
 /* ---- arguments ---- */
@@ -266,7 +267,7 @@ static berth_status write_plan(cli *c, const args *a, configure_view *v, berth_e
 
 static berth_status run(cli *c, berth_err *err)
 {
-	args a = {.batch_dim = "batch"};
+	args a = {.batch_dim = "batch", .budget = cli_budget_default()};
 	configure_view v = {0};
 	const cli_option options[] = {
 		{"on", 0, CLI_FILE_IN, &a.on, "CLUSTER",
@@ -305,6 +306,7 @@ static berth_status run(cli *c, berth_err *err)
 	         "128), and counts as the means of its eighths by length\tthe graph as it is"},
 		{"for", 0, CLI_TEXT, &c->engine, "ENGINE",
 	         "the engine that runs each copy, one operator after the other: torch\tnone"},
+		CLI_TIME(&a.budget),
 		CLI_READING(c),
 		CLI_COMMON(c)};
 	BERTH_TRY(cli_parse(c, options, 1, 1, err));
@@ -323,13 +325,13 @@ static berth_status run(cli *c, berth_err *err)
 		                  "option --batches: '%.60s' is no batch, of which alone --to %s can be told",
 		                  a.batch_dim, a.to);
 	if (a.requests.n) {
-		const configure_requests_args x = {&a.servers, &a.requests, a.goal,
-		                                   a.on,       to,          a.batches.n > 0};
+		const configure_requests_args x = {&a.servers, &a.requests, a.goal,         a.on,
+		                                   &a.budget,  to,          a.batches.n > 0};
 		return configure_requests(c, &v, &x, err);
 	}
 	BERTH_TRY(load(c, &a, &v, err));
 	if (a.servers.n)
-		return configure_serve(c, &v, &a.servers, &a.steps, &a.layout, a.goal, &to, err);
+		return configure_serve(c, &v, &a.servers, &a.steps, &a.layout, a.goal, &a.budget, &to, err);
 	if (a.pipelines)
 		return configure_pipelines(c, &v, a.pipelines, a.goal, a.out, err);
 	BERTH_TRY(configure(c, &v, err));
@@ -363,6 +365,7 @@ static const cli_rule rules[] = {
 	{"layout", "!serve", "configure: --layout is for --serve: give that, too"},
 	{"layout", "requests", "configure: --layout is not valued for --requests: leave one of them out"},
 	{"requests", "!serve", "configure: --requests is for --serve: give that, too"},
+	{"time", "!serve", "configure: --time is for --serve: give that, too"},
 	{"requests", "steps", "configure: --requests goes by simulated times: leave out --steps"}};
 
 const cli_verb cmd_configure = {

@@ -41,16 +41,17 @@ berth_status configure_write_text(const cli *c, const char *path, const char *te
 
 /* Plan, write and tell; v: the model's graphs at all batches, and the cluster's system. servers: N or HOST=N;
  * steps: HOST:LAYERS=SECONDS; layout: HOST:FIRST-LAST, to be valued in place of a search; goal:
- * "throughput", perhaps with a limit, or NULL. Fails: BERTH_EINVAL (a training step, an unknown host, a bad
- * number, unlike layers), BERTH_EINFEASIBLE (the layers fit nowhere, a layout lacks one, or nothing keeps the
- * limit). */
+ * "throughput", perhaps with a limit, or NULL; budget: how long it may take. Fails: BERTH_EINVAL (a training
+ * step, an unknown host, a bad number, unlike layers), BERTH_EINFEASIBLE (the layers fit nowhere, a layout
+ * lacks one, or nothing keeps the limit or is found in time), BERTH_EINTERRUPTED. */
 berth_status configure_serve(cli *c, const configure_view *v, const cli_texts *servers,
                              const cli_texts *steps, const cli_texts *layout, const char *goal,
-                             const configure_out *to, berth_err *err);
+                             const cli_budget *budget, const configure_out *to, berth_err *err);
 
 typedef struct configure_requests_args {
 	const cli_texts *servers, *requests;
 	const char *goal, *on;
+	const cli_budget *budget;
 	configure_out to;
 	bool batches_given;
 } configure_requests_args;

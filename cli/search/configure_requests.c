@@ -105,7 +105,7 @@ static berth_status load_all(cli *c, requests *r, berth_err *err)
 		berth_request_kind *q = &r->kind[i];
 		q->share /= sum;
 		BERTH_TRY_NEW(&c->mem, r->task.n_batches, err, q->answering);
-		cli_progress_count(&r->v.progress, "lengths", i, r->task.n_kinds);
+		cli_progress_count(&r->v.watch.progress, "lengths", i, r->task.n_kinds);
 		BERTH_TRY(load_use(c, r, "prefill", q->read, 1, &q->reading, err));
 		for (int32_t b = 0; b < r->task.n_batches; b++)
 			BERTH_TRY(load_use(c, r, "decode", q->read + q->answer, r->task.batch[b],
@@ -183,7 +183,7 @@ static berth_status find_why(cli *c, requests *r, berth_err *err)
 	       token_s = fmin(both->least_token_s, apart->least_token_s);
 	*why = (serve_short){.asked = NAN, .least = NAN};
 	r->v.why = why;
-	if (r->task.first_s + r->task.token_s > 0)
+	if (r->task.first_s + r->task.token_s > 0 && !berth_search_cfg_over(r->task.cfg))
 		BERTH_TRY(try_within(c, r, 0, 0, &per_s, err));
 	if (per_s <= 0) {
 		for (int32_t i = 0; i < r->task.n_kinds; i++) {
@@ -198,7 +198,8 @@ static berth_status find_why(cli *c, requests *r, berth_err *err)
 	       token = r->task.token_s > 0 ? 1.1 * fmax(r->task.token_s, token_s) : 0;
 	bool one = why->asked > 0, late = one && strcmp(why->limit, "first") == 0;
 	/* that one alone first */
-	for (int i = one ? -DOUBLED : 0; i < DOUBLED && why->kept_per_s <= 0; i++) {
+	for (int i = one ? -DOUBLED : 0;
+	     i < DOUBLED && why->kept_per_s <= 0 && !berth_search_cfg_over(r->task.cfg); i++) {
 		int by = i < 0 ? i + DOUBLED : i;
 		why->kept_s[0] = first > 0 ? serve_round_up(ldexp(first, i >= 0 || late ? by : 0)) : 0;
 		why->kept_s[1] = token > 0 ? serve_round_up(ldexp(token, i >= 0 || !late ? by : 0)) : 0;
@@ -290,11 +291,10 @@ berth_status configure_requests(cli *c, const configure_view *m, const configure
 	BERTH_TRY(serve_read_requests(c, a->requests, r->kind, &r->task.n_kinds, &r->v.context, err));
 	BERTH_TRY(read_limits(a->goal, &r->task, err));
 	BERTH_TRY(serve_open_engine(c, words, &a->to, &r->v.engine, err));
-	cli_progress_open(&r->v.progress, c, "serve");
-	r->task.progress = cli_progress_count;
-	r->task.progress_ctx = &r->v.progress;
+	BERTH_TRY(serve_watch_open(c, a->budget, "requests", &r->v.watch, err));
+	r->task.cfg = &r->v.watch.cfg;
 	berth_status st = search(c, r, err);
-	cli_progress_end(&r->v.progress);
+	serve_watch_close(&r->v.watch);
 	BERTH_TRY(st);
 	r->v.requests = r->plan;
 	r->v.batch = 1;
@@ -306,7 +306,8 @@ berth_status configure_requests(cli *c, const configure_view *m, const configure
 	if (a->to.path && best->l.per_s > 0)
 		BERTH_TRY(serve_write(c, &r->v, a->to.path, a->to.target, err));
 	BERTH_TRY(serve_result(c, &r->v, err));
-	if (best->l.per_s > 0)
-		return cli_in_words(c) ? tell(c, r, best, err) : BERTH_OK;
-	return tell_infeasible(c, r, err);
+	if (best->l.per_s > 0 && cli_in_words(c))
+		BERTH_TRY(tell(c, r, best, err));
+	BERTH_TRY(serve_check_end(c, &r->v, best->l.per_s > 0, err));
+	return best->l.per_s > 0 ? BERTH_OK : tell_infeasible(c, r, err);
 }

@@ -10,6 +10,56 @@ typedef serve_view view;
 
 static const double MOST_S = 1e6; /* that a limit may be */
 
+/* ---- how long ---- */
+
+static void tell_progress(void *ctx, const berth_progress *now)
+{
+	serve_watch *w = ctx;
+	char best[80] = "", count[32];
+	if (berth_score_feasible(now->best))
+		snprintf(best, sizeof best, " %.4g %s/s of %.4g at most,", 1 / now->best.value, w->of,
+		         1 / now->bound);
+	cli_progress_line(&w->progress, ": %s,%s %s tried", w->what, best,
+	                  berth_text_count(count, (double)now->evaluations));
+}
+
+berth_status serve_watch_open(cli *c, const cli_budget *budget, const char *of, serve_watch *w,
+                              berth_err *err)
+{
+	cli_budget alone = *budget;
+	alone.threads = 1;
+	BERTH_TRY(cli_budget_open(&alone, &w->cfg, err));
+	w->cfg.time_from = c->wall_from;
+	w->cfg.cpu_from = c->cpu_from;
+	w->what = "layouts";
+	w->of = of;
+	cli_progress_open(&w->progress, c, "serve");
+	w->cfg.progress = w->progress.on ? tell_progress : NULL;
+	w->cfg.progress_ctx = w;
+	return BERTH_OK;
+}
+
+void serve_watch_close(serve_watch *w)
+{
+	cli_progress_end(&w->progress);
+	cli_budget_close(&w->cfg);
+}
+
+berth_status serve_check_end(const cli *c, const view *v, bool found, berth_err *err)
+{
+	if (atomic_load(v->watch.cfg.cancel))
+		return berth_fail(err, BERTH_EINTERRUPTED,
+		                  found ? "interrupted; the best plan so far is the answer"
+		                        : "interrupted before there was a plan");
+	bool known = !v->why || v->why->kept_per_s > 0 ||
+	             (v->why->limit && strcmp(v->why->limit, "memory") == 0);
+	return found || known || !berth_search_cfg_over(&v->watch.cfg)
+	               ? BERTH_OK
+	               : berth_fail(err, BERTH_EINFEASIBLE,
+	                            "no plan for %s on %s was found within --time: give more of it",
+	                            c->args[0], v->s.name);
+}
+
 /* ---- arguments ---- */
 
 static berth_status unknown_host(cli *c, const view *v, const char *text, int len, berth_err *err)
@@ -200,6 +250,15 @@ static berth_status lay_out(cli *c, view *v, const berth_serving *all, const ber
 	return BERTH_OK;
 }
 
+/* Do other devices take part than at the batches before? */
+static bool has_own_devices(const berth_serving *all, int32_t b)
+{
+	int32_t e = 0;
+	while (e < b && !berth_serving_same_devices(&all[e], &all[b]))
+		e++;
+	return e == b;
+}
+
 /* Copies at the batch at which they serve most; layouts on each choice of devices that a batch makes. */
 static berth_status solve(cli *c, view *v, berth_serving *all, const configure_view *m,
                           const cli_texts *steps, berth_err *err)
@@ -214,10 +273,12 @@ static berth_status solve(cli *c, view *v, berth_serving *all, const configure_v
 	v->quickest_s = 0;
 	for (int32_t b = 0; b < m->n_batches; b++)
 		all[b].most_ns = llround(v->most_s * 1e9);
+	berth_search_cfg part;
+	v->watch.what = "copies";
 	for (int32_t b = 0; b < m->n_batches && steps->n == 0 && v->given->n == 0; b++) {
 		berth_serving_plan plan;
 		double samples = (double)m->batch[b];
-		cli_progress_count(&v->progress, "batches", b, m->n_batches);
+		all[b].cfg = berth_layout_part(&v->watch.cfg, 2 * m->n_batches - b, &part);
 		BERTH_TRY(berth_serving_solve(&all[b], &c->mem, &c->tmp, &plan, err));
 		plan.per_s *= samples;
 		plan.groups_per_s = fmax(plan.groups_per_s * samples, v->plan.groups_per_s);
@@ -231,15 +292,19 @@ static berth_status solve(cli *c, view *v, berth_serving *all, const configure_v
 		v->plan.bound_per_s = plan.bound_per_s;
 	}
 	berth_status st = BERTH_OK; /* of a layout: what one choice of devices cannot hold another may */
+	v->watch.what = "layouts";
 	for (int32_t b = 0; b < m->n_batches && serve_has_layouts(v); b++) {
-		bool known = false;
-		for (int32_t e = 0; e < b; e++)
-			known |= berth_serving_same_devices(&all[e], &all[b]);
-		cli_progress_count(&v->progress, "batches of layouts", b, m->n_batches);
-		if (!known)
+		int32_t left = 0;
+		for (int32_t e = b; e < m->n_batches; e++)
+			left += has_own_devices(all, e);
+		if (has_own_devices(all, b)) {
+			all[b].cfg = berth_layout_part(&v->watch.cfg, left, &part);
 			st = lay_out(c, v, all, &all[b], m, step_s, err);
+		}
 		BERTH_TRY(st == BERTH_EINVAL ? BERTH_OK : st);
 	}
+	for (int32_t b = 0; b < m->n_batches; b++)
+		all[b].cfg = NULL;
 	return v->laid ? BERTH_OK : st;
 }
 
@@ -332,12 +397,13 @@ static berth_status find_why(cli *c, view *v, berth_serving *at, const configure
 	const view was = *v;
 	view w = *v;
 	*why = (serve_short){.asked = NAN, .least = NAN};
+	v->why = why;
 	w.most_s = 0;
-	BERTH_TRY(try_within(c, &w, at, m, steps, err));
+	if (was.most_s > 0 && !berth_search_cfg_over(&v->watch.cfg))
+		BERTH_TRY(try_within(c, &w, at, m, steps, err));
 	if (!serve_found(&w)) {
 		if (steps->n == 0)
 			serve_lacks_memory(at, why);
-		v->why = why;
 		return BERTH_OK;
 	}
 	if (was.quickest_s > was.most_s * (1 + 1e-9)) {
@@ -346,13 +412,12 @@ static berth_status find_why(cli *c, view *v, berth_serving *at, const configure
 		why->least = was.quickest_s;
 	}
 	double s = 1.1 * fmax(was.most_s, was.quickest_s);
-	for (; why->kept_per_s <= 0 && w.most_s < MOST_S; s *= 2) {
+	for (; why->kept_per_s <= 0 && w.most_s < MOST_S && !berth_search_cfg_over(&v->watch.cfg); s *= 2) {
 		w.most_s = fmin(serve_round_up(s), MOST_S);
 		BERTH_TRY(try_within(c, &w, at, m, steps, err));
 		why->kept_per_s = fmax(w.plan.per_s, w.layout.per_s);
 	}
 	why->kept_s[0] = w.most_s;
-	v->why = why;
 	return BERTH_OK;
 }
 
@@ -397,7 +462,7 @@ static berth_status search(cli *c, view *v, berth_serving *at, const configure_v
 
 berth_status configure_serve(cli *c, const configure_view *m, const cli_texts *servers,
                              const cli_texts *steps, const cli_texts *layout, const char *goal,
-                             const configure_out *to, berth_err *err)
+                             const cli_budget *budget, const configure_out *to, berth_err *err)
 {
 	view v = {.s = m->s, .given = layout, .context = m->context};
 	serve_short why;
@@ -415,14 +480,15 @@ berth_status configure_serve(cli *c, const configure_view *m, const cli_texts *s
 		                  "at: leave it out of --goal");
 	BERTH_TRY(serve_open_engine(c, c->args[0], to, &v.engine, err));
 	BERTH_TRY(open_batches(c, m, &v, servers, &at, err));
-	cli_progress_open(&v.progress, c, "serve");
+	BERTH_TRY(serve_watch_open(c, budget, "samples", &v.watch, err));
 	berth_status st = search(c, &v, at, m, steps, &why, err);
-	cli_progress_end(&v.progress);
+	serve_watch_close(&v.watch);
 	BERTH_TRY(st);
 	if (to->path && serve_found(&v))
 		BERTH_TRY(serve_write(c, &v, to->path, to->target, err));
 	BERTH_TRY(serve_result(c, &v, err));
 	if (cli_in_words(c))
 		BERTH_TRY(serve_tell(c, &v, err));
+	BERTH_TRY(serve_check_end(c, &v, serve_found(&v), err));
 	return serve_found(&v) ? BERTH_OK : tell_infeasible(c, &v, err);
 }

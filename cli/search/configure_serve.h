@@ -23,6 +23,13 @@ typedef struct serve_engine {
 	int64_t batch;            /* sequences of a sample */
 } serve_engine;
 
+/* How long searches may go on, and the line that tells how far they are. */
+typedef struct serve_watch {
+	cli_progress progress;
+	berth_search_cfg cfg; /* open: its progress and cancel are set */
+	const char *what, *of; /* that is searched for; counted a second */
+} serve_watch;
+
 typedef struct serve_view {
 	berth_system s;
 	berth_cluster c;
@@ -31,7 +38,7 @@ typedef struct serve_view {
 	double most_s;          /* that a sample may take; 0: no limit */
 	double quickest_s;      /* no layout has a sample quicker; 0: unknown */
 	const serve_short *why; /* where nothing was found; else NULL */
-	cli_progress progress;
+	serve_watch watch;
 	const berth_serving *x; /* at the batch of the copies */
 	int64_t batch;
 	berth_serving_plan plan;   /* its rates: in samples; periods: of a batch */
@@ -56,6 +63,13 @@ berth_status serve_read_servers(cli *c, const cli_texts *given, serve_view *v, b
 bool serve_lacks_memory(const berth_serving *x, serve_short *why);
 /* ": they need 3 GB, and ..."; empty where that is unknown. In c->mem. */
 berth_status serve_tell_memory(cli *c, const serve_short *why, const char **text, berth_err *err);
+/* From here on signals ask for the end. close must follow. Fails: BERTH_ENOMEM. */
+berth_status serve_watch_open(cli *c, const cli_budget *budget, const char *of, serve_watch *w,
+                              berth_err *err);
+void serve_watch_close(serve_watch *w);
+/* Was the search asked to end, with what there is? Fails: BERTH_EINTERRUPTED; where nothing was `found` also
+ * BERTH_EINFEASIBLE, if the time was over. */
+berth_status serve_check_end(const cli *c, const serve_view *v, bool found, berth_err *err);
 /* Are layers held singly looked at, and bounded? */
 bool serve_has_layouts(const serve_view *v);
 bool serve_found(const serve_view *v);

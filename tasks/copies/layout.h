@@ -38,6 +38,9 @@ typedef struct berth_layout_task {
 	const double *link_per_s;
 	bool aligned;
 	double most_s; /* that a request may take through all layers; 0: no limit. The bound alone knows it */
+	/* Its time and its cancel end a search, with what it has, and a bound, as berth_layout_over says;
+	 * NULL: nothing does */
+	const struct berth_search_cfg *cfg;
 } berth_layout_task;
 
 /* n nodes of a kind with the layers from .. to-1. */
@@ -104,6 +107,22 @@ berth_status berth_layout_paths(const berth_layers *l, berth_arena *mem, berth_a
 /* Requests a second that no layout can have more of, whatever the links, that keeps x->most_s. tmp is
  * scratch. Fails: BERTH_ENOMEM. O(kinds * ranges). */
 berth_status berth_layout_bound(const berth_layout_task *x, berth_arena *tmp, double *per_s, berth_err *err);
+
+/* Of one search: how often it has asked, and when it told last, by the clock. */
+typedef struct berth_layout_watch {
+	int64_t tries;
+	double told_s;
+} berth_layout_watch;
+
+/* Does cfg (may be NULL) end it here? With w its progress is told, ten times a second at most: tries as
+ * evaluations, the best (per_s 0: none) and the bound in seconds a request. */
+bool berth_layout_over(const struct berth_search_cfg *cfg, berth_layout_watch *w, double per_s,
+                       double bound_per_s);
+
+/* For the first of n searches to come: cfg with its share of the time that is left, from now on, in *part;
+ * NULL where cfg is. */
+const struct berth_search_cfg *berth_layout_part(const struct berth_search_cfg *cfg, int n,
+                                                 struct berth_search_cfg *part);
 
 /* A layout of many requests a second: ruin and recreate for a flow that is asked for, which rises as long as
  * it is reached. start: groups to begin with, and the bound if that is known; may be NULL. effort: tries for

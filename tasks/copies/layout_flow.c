@@ -170,6 +170,11 @@ double berth_layout_quickest(const berth_layout_task *x, double *const *time_s)
 
 /* ---- the bound ---- */
 
+static bool is_over(const berth_layout_task *x)
+{
+	return berth_layout_over(x->cfg, NULL, 0, 0);
+}
+
 /* In the i-th way to use a node of d, however long a request is there; 0: it cannot, nor hold more. */
 static double held_rate(const berth_layout_task *x, const berth_layout_kind *d, int32_t i, int32_t from,
                         int32_t to)
@@ -252,43 +257,63 @@ static double allowed(const berth_layout_task *x, prices p, double high)
 
 enum { GRID = 2000, PRICED = 150, HALVED = 12 };
 
+/* A node with n layers: so many units of the flow, for one n-th of its price. */
+typedef struct cover {
+	int32_t units, kind, n;
+	double pay;
+} cover;
+
 typedef struct covers {
 	const berth_layout_task *x;
-	double *price, *used;      /* [n_kinds] of a node; nodes that the dearest cover of all layers uses */
-	double *best;              /* [n_kinds][n_layers+1] most rate of a node with so many layers */
-	double *cost;              /* [GRID+1] the least that covers so much of the flow */
-	int32_t *kind_of, *len_of; /* [GRID+1] its last node */
+	double *price, *used; /* [n_kinds] of a node; nodes that the dearest cover of all layers uses */
+	double *best;         /* [n_kinds][n_layers+1] most rate of a node with so many layers */
+	double *cost;         /* [GRID+1] the least that covers so much of the flow; -1: nobody asks */
+	int32_t *by;          /* [GRID+1] with which node */
+	cover *node;          /* [n_nodes] */
+	int32_t n_nodes;
 } covers;
 
-/* The least that a layer pays for nodes which together have F, each in units of F / GRID rounded up; a node
- * with n layers takes one n-th of its price. O(GRID * kinds * layers). */
-static double cheapest_cover(covers *c, double F)
+/* Nodes that a layer may have. Of one with as many units and no fewer layers the others are left out. */
+static void list_nodes(covers *c, double F)
 {
 	int32_t L = c->x->n_layers;
-	for (int32_t g = 1; g <= GRID; g++)
-		c->cost[g] = INFINITY;
+	c->n_nodes = 0;
 	for (int32_t k = 0; k < c->x->n_kinds; k++)
 		for (int32_t n = 1; n <= L; n++) {
-			if (c->best[k * (L + 1) + n] <= 0)
-				continue;
-			double units = ceil(c->best[k * (L + 1) + n] * GRID / F), pay = c->price[k] / n;
+			const double *best = &c->best[k * (L + 1) + n];
+			double units = ceil(*best * GRID / F);
 			int32_t u = units < GRID ? (int32_t)units : GRID;
-			bool gains = n == L || c->best[k * (L + 1) + n + 1] * GRID / F <= u - 1;
-			for (int32_t g = 1; g <= GRID && gains; g++) {
-				double now = pay + c->cost[g > u ? g - u : 0];
-				if (now < c->cost[g]) {
-					c->cost[g] = now;
-					c->kind_of[g] = k;
-					c->len_of[g] = n;
-				}
-			}
+			if (*best > 0 && (n == L || best[1] * GRID / F <= u - 1))
+				c->node[c->n_nodes++] = (cover){u, k, n, c->price[k] / n};
 		}
+}
+
+/* The least that a layer pays for nodes which together have F, each in units of F / GRID rounded up. Only
+ * what is left of all units behind some nodes is asked for. O(GRID * kinds * layers). */
+static double cheapest_cover(covers *c, double F)
+{
+	list_nodes(c, F);
+	for (int32_t g = 0; g <= GRID; g++)
+		c->cost[g] = g < GRID ? -1 : INFINITY;
+	for (int32_t g = GRID; g > 0; g--)
+		for (int32_t i = 0; i < c->n_nodes && c->cost[g] >= 0; i++)
+			c->cost[g > c->node[i].units ? g - c->node[i].units : 0] = INFINITY;
+	c->cost[0] = 0;
+	for (int32_t g = 1; g <= GRID; g++) {
+		double least = INFINITY;
+		for (int32_t i = 0; i < c->n_nodes && c->cost[g] >= 0; i++) {
+			const cover *d = &c->node[i];
+			double now = d->pay + c->cost[g > d->units ? g - d->units : 0];
+			c->by[g] = now < least ? i : c->by[g];
+			least = now < least ? now : least;
+		}
+		c->cost[g] = least;
+	}
 	BERTH_CLEAR(c->used, c->x->n_kinds);
 	for (int32_t g = GRID; g > 0 && isfinite(c->cost[GRID]);) {
-		int32_t k = c->kind_of[g], n = c->len_of[g];
-		double units = ceil(c->best[k * (L + 1) + n] * GRID / F);
-		c->used[k] += (double)L / n;
-		g = units < g ? g - (int32_t)units : 0;
+		const cover *d = &c->node[c->by[g]];
+		c->used[d->kind] += (double)c->x->n_layers / d->n;
+		g = g > d->units ? g - d->units : 0;
 	}
 	return c->cost[GRID];
 }
@@ -296,11 +321,11 @@ static double cheapest_cover(covers *c, double F)
 /* Are there prices at which covering every layer costs more than all nodes are worth? */
 static bool never_has(covers *c, double F)
 {
-	for (int32_t round = 0; round < PRICED; round++) {
-		double all = 0, cover = cheapest_cover(c, F);
+	for (int32_t round = 0; round < PRICED && !is_over(c->x); round++) {
+		double all = 0, layer = cheapest_cover(c, F);
 		for (int32_t k = 0; k < c->x->n_kinds; k++)
 			all += c->price[k] * (double)c->x->kind[k].n_nodes;
-		if (cover * c->x->n_layers > all * (1 + 1e-9))
+		if (layer * c->x->n_layers > all * (1 + 1e-9))
 			return true;
 		for (int32_t k = 0; k < c->x->n_kinds; k++) {
 			double over = c->x->kind[k].n_nodes > 0
@@ -320,8 +345,9 @@ static berth_status bound_by_layers(const berth_layout_task *x, double *per_s, b
 	double low = 0.5 * *per_s;
 	BERTH_TRY_NEW(tmp, x->n_kinds, err, c.price, c.used);
 	BERTH_TRY_NEW(tmp, x->n_kinds * (L + 1), err, c.best);
+	BERTH_TRY_NEW(tmp, x->n_kinds * L, err, c.node);
 	BERTH_TRY_NEW(tmp, GRID + 1, err, c.cost);
-	BERTH_TRY_NEW(tmp, GRID + 1, err, c.kind_of, c.len_of);
+	BERTH_TRY_NEW(tmp, GRID + 1, err, c.by);
 	for (int32_t k = 0; k < x->n_kinds; k++)
 		for (int32_t n = 1; n <= L && x->kind[k].n_nodes > 0; n++) {
 			double *best = &c.best[k * (L + 1) + n];
@@ -332,7 +358,7 @@ static berth_status bound_by_layers(const berth_layout_task *x, double *per_s, b
 		}
 	for (int i = 0; i < HALVED; i++) {
 		double mid = (low + *per_s) / 2;
-		if (never_has(&c, mid))
+		if (never_has(&c, mid)) /* where it ends early it proves nothing */
 			*per_s = mid;
 		else
 			low = mid;
@@ -376,7 +402,7 @@ static void lower_bound(const berth_layout_task *x, double *weight, double *sum,
 	int32_t L = x->n_layers;
 	double time = timed ? 1 / 3.0 : 0;
 	first_weights(x, weight, used);
-	for (int32_t round = 0; round<ROUNDS && * per_s> 0; round++) {
+	for (int32_t round = 0; round < ROUNDS && *per_s > 0 && !is_over(x); round++) {
 		double all = 0, mean = 0;
 		for (int32_t l = 0; l < L; l++)
 			all += weight[l];

@@ -6,8 +6,7 @@
 #include "layout.h"
 
 #include "rng.h"
-
-#include <math.h>
+#include "search.h"
 
 enum { MOST_UNITS = 64, MOST_OUT = 8 };
 
@@ -22,13 +21,44 @@ typedef struct search {
 	unit *unit, *best; /* [n_units] now; of the best so far */
 	int32_t n_units;
 	double *has, *kept;       /* [n_layers] rate of each layer now; before the last step */
-	double *lack;             /* [n_layers+1] sums of what the first layers lack */
+	double *need, *lack;      /* [n_layers] what each lacks; [n_layers+1] sums of the first layers' */
 	double *strength;         /* [n_kinds] most rate times layers */
 	int32_t *end; /* [n_kinds][n_layers] behind the last layer of the longest range from there */
 	double best_per_s, asked; /* of best; the flow that is asked for */
+	double bound_per_s;
+	berth_layout_watch watch;
 	berth_rng rng;
 	berth_arena *tmp, *own; /* own: of one flow */
 } search;
+
+bool berth_layout_over(const berth_search_cfg *cfg, berth_layout_watch *w, double per_s, double bound_per_s)
+{
+	bool told = w && ++w->tries % 64 == 1 && cfg && cfg->progress;
+	double now = told ? berth_wall_seconds() : 0;
+	if (told && now - w->told_s >= 0.1) {
+		w->told_s = now;
+		cfg->progress(cfg->progress_ctx, &(berth_progress){.evaluations = w->tries,
+		                                                   .best = {per_s > 0 ? 0 : 1, 1 / per_s},
+		                                                   .mean = NAN,
+		                                                   .bound = 1 / bound_per_s});
+	}
+	return cfg && berth_search_cfg_over(cfg);
+}
+
+const berth_search_cfg *berth_layout_part(const berth_search_cfg *cfg, int n, berth_search_cfg *part)
+{
+	if (!cfg)
+		return NULL;
+	*part = berth_search_cfg_part(cfg, 1.0 / n);
+	berth_search_cfg_begin(part);
+	return part;
+}
+
+/* Asked before each try. */
+static bool is_over(search *s)
+{
+	return berth_layout_over(s->x->cfg, &s->watch, s->best_per_s, s->bound_per_s);
+}
 
 static double rate_at(const search *s, int32_t kind, int32_t from, int32_t to)
 {
@@ -63,24 +93,28 @@ static double least_rate(const search *s)
 	return fmax(0, least);
 }
 
+#define WASTE 1e-3 /* what is given beyond that counts */
+
 /* The range that fills most of what layers lack, of nearly equal ones that which wastes less; now and then
- * one is overlooked. */
+ * one is overlooked. What cannot be better, as no layer takes more than it lacks, is not summed. */
 static void place_unit(search *s, unit *u, bool blink)
 {
 	int32_t L = s->x->n_layers;
 	double best = 0;
-	for (int32_t l = 0; l < L; l++)
-		s->lack[l + 1] = s->lack[l] + lack_of(s, l);
+	for (int32_t l = 0; l < L; l++) {
+		s->need[l] = lack_of(s, l);
+		s->lack[l + 1] = s->lack[l] + s->need[l];
+	}
 	u->from = u->to = 0;
-	for (int32_t from = 0; from < L; from++) {
+	for (int32_t from = 0; from < L && s->lack[L] - s->lack[from] > best; from++) {
 		for (int32_t to = from + 1; to <= s->end[u->kind * L + from]; to++) {
 			double per_s = (double)u->n * rate_at(s, u->kind, from, to), fills = 0;
-			double all = per_s * (to - from);
-			if (fmin(all, s->lack[to] - s->lack[from]) <= best)
+			double all = per_s * (to - from), most = fmin(all, s->lack[to] - s->lack[from]);
+			if (most <= best || most - WASTE * (all - most) + 1e-9 * s->lack[L] <= best)
 				continue;
 			for (int32_t l = from; l < to; l++)
-				fills += fmin(per_s, lack_of(s, l));
-			fills -= 1e-3 * (all - fills);
+				fills += fmin(per_s, s->need[l]);
+			fills -= WASTE * (all - fills);
 			if (fills > best && !(blink && berth_rng_below(&s->rng, 50) == 0)) {
 				best = fills;
 				u->from = from;
@@ -174,6 +208,15 @@ static berth_status flow_of(search *s, berth_layers *l, berth_arena *mem, double
 	return BERTH_OK;
 }
 
+/* The same without its ways: where no link limits it, the least rate of a layer. */
+static berth_status find_flow(search *s, double *per_s, berth_err *err)
+{
+	BERTH_SCRATCH(s->own);
+	berth_layers l;
+	*per_s = least_rate(s);
+	return s->x->link_per_s || s->x->aligned ? flow_of(s, &l, s->own, per_s, err) : BERTH_OK;
+}
+
 /* One step: some units out and in again. Taken back unless what lacks, or with by_flow the flow, is not
  * worse, or not by much. */
 static berth_status step(search *s, double heat, bool by_flow, double *value, berth_err *err)
@@ -194,9 +237,7 @@ static berth_status step(search *s, double heat, bool by_flow, double *value, be
 		else
 			place_unit(s, &s->unit[out[i]], true);
 	if (by_flow) {
-		BERTH_SCRATCH(s->own);
-		berth_layers l;
-		BERTH_TRY(flow_of(s, &l, s->own, &now, err));
+		BERTH_TRY(find_flow(s, &now, err));
 		keep_best(s, now);
 		now = 1e-2 * lack_all(s) / s->x->n_layers - now;
 	} else {
@@ -232,7 +273,7 @@ static berth_status ask_for(search *s, double per_s, int32_t effort, bool by_flo
 		place_anywhere(s, &s->unit[i]);
 	}
 	value = by_flow ? 1e-2 * lack_all(s) / s->x->n_layers - (anew ? 0 : s->best_per_s) : lack_all(s);
-	for (int32_t i = 0; i < effort && s->best_per_s < per_s * (1 - 1e-12); i++)
+	for (int32_t i = 0; i < effort && s->best_per_s < per_s * (1 - 1e-12) && !is_over(s); i++)
 		BERTH_TRY(step(s, 0.02 * per_s * (1 - (double)i / effort), by_flow, &value, err));
 	return BERTH_OK;
 }
@@ -270,10 +311,8 @@ static berth_status build_stages(search *s, int32_t n, bool by_flow, berth_err *
 		keep_best(s, by_flow ? 0 : least_rate(s));
 		return BERTH_OK;
 	}
-	BERTH_SCRATCH(s->own);
-	berth_layers l;
 	double per_s;
-	BERTH_TRY(flow_of(s, &l, s->own, &per_s, err));
+	BERTH_TRY(find_flow(s, &per_s, err));
 	keep_best(s, per_s);
 	return BERTH_OK;
 }
@@ -281,9 +320,9 @@ static berth_status build_stages(search *s, int32_t n, bool by_flow, berth_err *
 /* The flow that is asked for between the best so far and the least that was not reached, halved each time. */
 static berth_status raise(search *s, double high, int32_t effort, bool by_flow, berth_err *err)
 {
-	for (int32_t n = 1; n <= s->x->n_layers; n++)
+	for (int32_t n = 1; n <= s->x->n_layers && !(s->best_per_s > 0 && is_over(s)); n++)
 		BERTH_TRY(build_stages(s, n, by_flow, err));
-	for (int round = 0; round < 12 && high > s->best_per_s * 1.001; round++) {
+	for (int round = 0; round < 12 && high > s->best_per_s * 1.001 && !is_over(s); round++) {
 		double ask = round ? (s->best_per_s + high) / 2 : high;
 		BERTH_TRY(ask_for(s, ask, effort, by_flow, by_flow && round % 2 == 1, err));
 		high = s->best_per_s < ask * (1 - 1e-12) ? ask : high;
@@ -325,7 +364,7 @@ static berth_status make_units(search *s, berth_err *err)
 	int32_t L = x->n_layers;
 	BERTH_TRY_NEW(s->tmp, x->n_kinds * MOST_UNITS, err, s->unit, s->best);
 	BERTH_TRY_NEW(s->tmp, x->n_kinds, err, s->strength);
-	BERTH_TRY_NEW(s->tmp, L + 1, err, s->has, s->kept, s->lack);
+	BERTH_TRY_NEW(s->tmp, L + 1, err, s->has, s->kept, s->need, s->lack);
 	BERTH_TRY_NEW(s->tmp, x->n_kinds * L, err, s->end);
 	for (int32_t i = 0; i < x->n_kinds * L; i++) {
 		s->end[i] = i % L;
@@ -383,10 +422,8 @@ static berth_status leave_out(search *s, berth_layers *l, berth_arena *mem, bert
 {
 	double per_s = s->best_per_s;
 	begin_with(s, s->best);
-	for (int32_t i = s->n_units - 1; i >= 0; i--) {
+	for (int32_t i = s->n_units - 1; i >= 0 && !is_over(s); i--) {
 		unit was = s->unit[i];
-		BERTH_SCRATCH(s->own);
-		berth_layers without;
 		double now;
 		if (was.from == was.to)
 			continue;
@@ -394,7 +431,7 @@ static berth_status leave_out(search *s, berth_layers *l, berth_arena *mem, bert
 		s->unit[i].from = s->unit[i].to = 0;
 		now = least_rate(s);
 		if (now >= per_s * (1 - 1e-9))
-			BERTH_TRY(flow_of(s, &without, s->own, &now, err));
+			BERTH_TRY(find_flow(s, &now, err));
 		if (now >= per_s * (1 - 1e-9))
 			continue;
 		s->unit[i] = was;
@@ -423,7 +460,8 @@ static berth_status run(search *s, const berth_layers *start, int32_t effort, be
 		return BERTH_OK;
 	if (start)
 		take_start(s, start);
-	for (int i = 0; i < 20; i++) {
+	s->bound_per_s = out->bound_per_s;
+	for (int i = 0; i < 20 && !(s->best_per_s > 0 && is_over(s)); i++) { /* one answer at the least */
 		for (int32_t k = 0; k < s->n_units; k++)
 			s->unit[k].from = s->unit[k].to = 0;
 		build_up(s, out->bound_per_s * (1 - 0.04 * i));

@@ -37,10 +37,10 @@ static bool is_cancelled(const mixer *m)
 	return m->cfg->cancel && atomic_load(m->cfg->cancel);
 }
 
-/* Is the time over, or has the user had enough? The shares so far are then the answer. */
+/* The shares so far are then the answer. */
 static bool is_over(const mixer *m)
 {
-	return is_cancelled(m) || !(berth_search_cfg_left(m->cfg) > 0);
+	return berth_search_cfg_over(m->cfg);
 }
 
 /* ---- the sizes ---- */

@@ -218,6 +218,7 @@ typedef struct planner {
 	int32_t *part[BERTH_MOST_SERVER_KINDS]; /* [n_devs+1] devices of the last part of the best division */
 	berth_serving_group *parts[BERTH_MOST_SERVER_KINDS]; /* [n_devs+1] a copy on so many devices */
 	double alone[BERTH_MOST_SERVER_KINDS];     /* samples a second of a server by itself */
+	berth_layout_watch watch;
 	int64_t *x_n;                              /* [n_cols] how often each is used */
 	int64_t left[BERTH_MOST_SERVER_KINDS];
 	berth_serving_plan *plan;
@@ -298,7 +299,7 @@ static berth_status try_group(planner *l, const int32_t *servers, berth_err *err
 	}
 	if (most_per_s(x, many) <= alone * (1 + 1e-9))
 		return BERTH_OK;
-	if (states > MOST_STATES) {
+	if (states > MOST_STATES || berth_layout_over(x->cfg, &l->watch, 0, 0)) {
 		l->plan->left_out++;
 		return BERTH_OK;
 	}
@@ -479,9 +480,9 @@ static berth_status solve_servers(planner *l, berth_err *err)
 		BERTH_TRY(divide_server(l, k, err));
 		all[k] = (double)x->kind[k].n_servers * x->kind[k].n_devs;
 	}
+	l->plan->bound_per_s = most_per_s(x, all);
 	if (x->spans)
 		BERTH_TRY(try_groups(l, 0, BERTH_MOST_SPAN, 0, servers, err));
-	l->plan->bound_per_s = most_per_s(x, all);
 	BERTH_TRY(choose_numbers(l, err));
 	return tell_groups(l, err);
 }

@@ -38,6 +38,7 @@ typedef struct berth_serving {
 	berth_server_kind kind[BERTH_MOST_SERVER_KINDS];
 	bool spans;      /* copies may stand on several servers */
 	int64_t most_ns; /* that a sample may take through all layers, no waiting counted; 0: no limit */
+	const struct berth_search_cfg *cfg; /* ends what is done on it, as in berth_layout_task */
 } berth_serving;
 
 /* Like groups, each with a copy. Either part of one server, or whole servers. */

@@ -2,6 +2,8 @@
  * measured; layouts that keep a limit of a sample's time. */
 #include "serving.h"
 
+#include "search.h"
+
 /* A kind's tables, each [(n_blocks+1)^2], and by which share of the limit a range is kept short. */
 typedef struct tables {
 	double *per_s, *time_s, *most_per_s; /* most_per_s [n_most] */
@@ -150,11 +152,13 @@ berth_status berth_serving_lay(const berth_serving *x, const int64_t *batch, int
 	berth_layers best = {0};
 	double *least_s[BERTH_MOST_SERVER_KINDS], quickest_s = 0;
 	for (int i = 0; i < (limited ? N : 1) && !(i == 1 && best.per_s > 0); i++) {
+		berth_search_cfg part;
 		berth_layout_task task = {.n_layers = at->n_blocks,
 		                          .n_kinds = at->n_kinds,
 		                          .kind = kind,
 		                          .aligned = limited && i == N - 1,
-		                          .most_s = i > 0 ? most_s : 0};
+		                          .most_s = i > 0 ? most_s : 0,
+		                          .cfg = berth_layout_part(at->cfg, limited ? N - i : 1, &part)};
 		int32_t effort = i > 0 ? (3 * tries + 9) / 10 : tries;
 		berth_layers now, from = *start;
 		from.bound_per_s = best.bound_per_s;
@@ -184,7 +188,8 @@ berth_status berth_serving_value(const berth_serving *x, const int64_t *batch, i
 {
 	berth_layout_kind kind[BERTH_MOST_SERVER_KINDS];
 	double *least_s[BERTH_MOST_SERVER_KINDS];
-	berth_layout_task task = {.n_layers = at->n_blocks, .n_kinds = at->n_kinds, .kind = kind};
+	berth_layout_task task = {
+		.n_layers = at->n_blocks, .n_kinds = at->n_kinds, .kind = kind, .cfg = at->cfg};
 	BERTH_TRY(make_nodes(x, batch, n, at, step_s, INFINITY, mem, kind, least_s, err));
 	BERTH_TRY(berth_layout_flow(&task, l, mem, tmp, err));
 	return berth_layout_bound(&task, tmp, &l->bound_per_s, err);

@@ -2,6 +2,8 @@
  * row, once for each use, so that one layout says how many nodes each use has. */
 #include "serving_requests.h"
 
+#include "search.h"
+
 enum { CHUNK = 512 /* tokens of a prompt that engines read between two steps of answering */ };
 
 /* What a node does with a range, for a request in the mean and for the longest. */
@@ -12,6 +14,7 @@ typedef struct work {
 
 typedef struct requests {
 	const berth_request_task *x;
+	const berth_search_cfg *cfg; /* of the next searches */
 	int32_t n_layers; /* once */
 	bool apart;
 	const double *share; /* [n_layers+1] sums of the first layers' shares of the limits */
@@ -156,8 +159,10 @@ static berth_status solve(requests *r, int32_t tries, berth_arena *mem, berth_ar
 	for (int i = 0; i < (limited ? N : 1) && !(i == 1 && out->l.per_s > 0); i++) {
 		berth_request_plan now = {0};
 		berth_layers known = {.bound_per_s = out->l.bound_per_s};
+		berth_search_cfg part;
 		r->slack = slacks[i];
 		BERTH_TRY(make_nodes(r, mem, err));
+		r->task.cfg = berth_layout_part(r->cfg, limited ? N - i : 1, &part);
 		r->task.aligned = limited && i == N - 1;
 		BERTH_TRY(berth_layout_search(&r->task, &known, tries, 1, mem, tmp, &now.l, err));
 		BERTH_TRY(berth_layout_longest(&r->task, &now.l, r->first_s, tmp, &now.first_s, err));
@@ -208,7 +213,9 @@ static berth_status add_servers(const requests *all, int32_t k, int32_t tries, b
 			x.kind[i].answering[b] = one_server(&q->answering[b], k);
 	}
 	berth_serving_share(&x.kind->reading, NULL, share);
+	berth_search_cfg part;
 	requests r = {.x = &x, .n_layers = all->n_layers, .apart = all->apart, .share = share};
+	r.cfg = berth_layout_part(all->cfg, s->n_kinds - k, &part);
 	BERTH_TRY(solve(&r, tries, mem, tmp, &one, err));
 	for (const berth_layout_group *g = one.l.group; g && g < one.l.group + one.l.n_groups; g++)
 		BERTH_TRY(
@@ -268,9 +275,10 @@ berth_status berth_serving_requests(const berth_request_task *x, int32_t tries, 
 	berth_serving_share(s, NULL, share);
 	for (int way = 0; way < BERTH_N_REQUEST_WAYS; way++) {
 		requests r = {.x = x, .n_layers = s->n_blocks, .apart = way == BERTH_APART, .share = share};
-		if (x->progress)
-			x->progress(x->progress_ctx, "ways to serve", way, BERTH_N_REQUEST_WAYS);
+		berth_search_cfg part;
+		r.cfg = berth_layout_part(x->cfg, 2 * (BERTH_N_REQUEST_WAYS - way), &part);
 		BERTH_TRY(solve(&r, tries, mem, tmp, &plan[way], err));
+		r.cfg = berth_layout_part(x->cfg, 2 * (BERTH_N_REQUEST_WAYS - way) - 1, &part);
 		BERTH_TRY(serve_by_each(&r, tries, mem, tmp, &plan[way], err));
 	}
 	return BERTH_OK;

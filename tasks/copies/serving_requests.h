@@ -18,9 +18,7 @@ typedef struct berth_request_task {
 	const int64_t *batch; /* [n_batches] requests of a step of answering */
 	berth_request_kind *kind;
 	double first_s, token_s; /* limits: reading a prompt, and making a token; 0: none */
-	/* Told how much is done; may be NULL */
-	void (*progress)(void *ctx, const char *what, int32_t done, int32_t of);
-	void *progress_ctx;
+	const struct berth_search_cfg *cfg; /* as of berth_layout_task */
 } berth_request_task;
 
 enum { BERTH_TOGETHER, BERTH_APART, BERTH_N_REQUEST_WAYS };
