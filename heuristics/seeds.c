@@ -104,6 +104,11 @@ void berth_seeds_begin(berth_search *s)
 	s->may_dear_ns = is_little_time(s) ? s->worked_ns + SHORT_NS : s->may_work_ns;
 }
 
+void berth_seeds_begin_short(berth_search *s)
+{
+	s->may_work_ns = s->worked_ns + SHARE * 1e9 * fmax(s->cfg.time_s, s->cfg.cpu_s);
+}
+
 void berth_seeds_end(berth_search *s)
 {
 	s->may_work_ns = INFINITY;
@@ -235,7 +240,8 @@ static berth_status run_all_far(berth_search *s, const berth_seed *seed, int32_t
 	return st;
 }
 
-/* Those of a short search, the most worth first; where loads alone count, last. */
+/* Those of a short search, the most worth first; where loads alone count, last. A short time has one of them:
+ * the others take longer than what they are counted as, and annealing gains more. */
 static const berth_seed short_seeds[] = {{&berth_method_peft_contended, berth_seed_priced_ahead_ns},
                                          {&berth_method_split, split_ns},
                                          {&berth_method_pbqp, berth_seed_pbqp_ns},
@@ -259,7 +265,6 @@ berth_status berth_seeds_run_short(berth_search *s, berth_arena *tmp, berth_err 
 	const far_use use = {.offer = true};
 	const bool few = berth_seeds_few(s);
 	int64_t half = s->cfg.evaluations / 2, own = s->cfg.evaluations / SHORT_SHARE;
-	double late_ns = fmin(1e9 * fmax(s->cfg.time_s, s->cfg.cpu_s) - FAR_NS, FAR_NS);
 	berth_status st = berth_method_run(berth_seeds[0].method, s, tmp, err);
 	int64_t single = s->evaluations;
 	for (int32_t i = 0; i < N_SHORT && st == BERTH_OK; i++) {
@@ -269,8 +274,8 @@ berth_status berth_seeds_run_short(berth_search *s, berth_arena *tmp, berth_err 
 		                  : s->evaluations + own < half ? s->evaluations + own
 		                                                : half;
 		s->may_work_ns = few                          ? s->worked_ns + FAR_NS
-		                 : s->evaluations == single ? SHORT_NS
-		                                            : late_ns;
+		                 : s->evaluations == single ? s->worked_ns + SHORT_NS
+		                                            : 0;
 		if (berth_search_afford(s, short_seeds[k].work_ns(s->p)))
 			st = run_far(s, k, &short_seeds[k], &use, tmp, err);
 		berth_seeds_cut(s, short_seeds[k].method->name);

@@ -36,16 +36,16 @@ berth_status berth_seeds_find_partitions(berth_search *s, int32_t *partition[BER
 
 /* Is the search too short for the portfolio: below 0.2 s, or of 64 to 299 evaluations? Then its seeds are the
  * best single device, peft-contended, split, pbqp and scotch, in turn; for throughput scotch is the first of
- * the four, peft-contended the last. Each has an eighth of the evaluations, all have half of them. Of a time
- * the first has 0.025 s of counted work, all have what is beyond 0.05 s, 0.05 s at most. Fails: as far seeds.
- */
+ * the four, peft-contended the last. Each has an eighth of the evaluations, all have half of them. A time has
+ * the first of the four alone, for 0.025 s of counted work. Fails: as far seeds. */
 bool berth_seeds_short(const berth_search *s);
 /* Is it so by its evaluations? Then a time that is not over changes nothing. */
 bool berth_seeds_few(const berth_search *s);
 berth_status berth_seeds_run_short(berth_search *s, berth_arena *tmp, berth_err *err);
 
-/* Between these two the search is at its seeds. */
+/* Between these two the search is at its seeds. begin_short: a tenth of the time, however short that is. */
 void berth_seeds_begin(berth_search *s);
+void berth_seeds_begin_short(berth_search *s);
 void berth_seeds_end(berth_search *s);
 
 /* Is the value a sum of times (cost_model.h), and the incumbent proven best by least-sum? */

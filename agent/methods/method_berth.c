@@ -13,6 +13,8 @@
 
 enum { CLONE_STEPS = 2, START_STEPS = 60, DRAWN_EVALUATIONS = 64, CANDIDATES = 100 };
 
+#define CHAIN 4 /* passes that one chain takes as long as, about */
+
 typedef struct agent {
 	berth_search *s;
 	berth_portfolio portfolio;
@@ -151,7 +153,8 @@ static berth_status rounds(agent *w, berth_arena *tmp, berth_err *err)
 }
 
 /* A search too short to learn in. Few evaluations: the policy goes on from the best seed, and what is left is
- * one run of annealing, each worth a choice among many moves. */
+ * one run of annealing, each worth a choice among many moves. In a short time it proposes its own where that
+ * is quick. */
 static berth_status run_short(agent *w, bool orders, berth_arena *tmp, berth_err *err)
 {
 	berth_search *s = w->s;
@@ -160,15 +163,20 @@ static berth_status run_short(agent *w, bool orders, berth_arena *tmp, berth_err
 	bool ended = false;
 	BERTH_TRY(berth_seeds_run_short(s, tmp, err));
 	BERTH_TRY(berth_dp_seed(s, tmp, err));
-	if (few) {
+	if (few)
 		s->may_evaluate = s->cfg.evaluations / 2;
+	else
+		berth_seeds_begin_short(s);
+	if (few || berth_search_afford(s, CHAIN * berth_proposals_ns(s->p))) {
 		BERTH_TRY(berth_proposals_policy(s, s->mem, &f, err));
 		BERTH_TRY(berth_proposals_new(f, s, s->mem, tmp, &w->proposals, err));
-		BERTH_TRY(berth_proposals_offer_revised(&w->proposals, 1, &(const int32_t *){s->best_dev},
-		                                        tmp, err));
-		berth_seeds_cut(s, "policy");
-		s->may_evaluate = INT64_MAX;
+		BERTH_TRY(few ? berth_proposals_offer_revised(
+					&w->proposals, 1, &(const int32_t *){s->best_dev}, tmp, err)
+		              : berth_proposals_offer_greedy(&w->proposals, tmp, err));
 	}
+	s->may_evaluate = INT64_MAX;
+	berth_seeds_cut(s, "policy");
+	berth_seeds_end(s);
 	if (!berth_score_feasible(s->best))
 		return BERTH_OK;
 	s->candidates = few ? CANDIDATES : 0;

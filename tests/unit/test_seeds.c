@@ -85,7 +85,7 @@ static void test_a_short_time(void **state)
 	small_problem_free(&f);
 }
 
-/* Seeds of a short search leave half of few evaluations to it, and most of a short time. */
+/* Seeds of a short search leave half of few evaluations to it; a short time has one of the four. */
 static void test_short_searches(void **state)
 {
 	static const char *const graphs[] = {"zoo:random:ops=300", "zoo:gpt2:batch=8:training=1"},
@@ -111,13 +111,33 @@ static void test_short_searches(void **state)
 		if (i / 4 % 3 == 0)
 			assert_in_range(s.evaluations, 10, 50);
 		else
-			assert_true(s.worked_ns <= (i < 8 ? 0.25 : 0.5) * BERTH_SURE_NS);
-		assert_true((s.n_left_out > 0) == (i / 4 % 3 != 0));
+			assert_true(s.worked_ns <= 0.25 * BERTH_SURE_NS);
+		assert_int_equal(s.n_left_out, i / 4 % 3 ? 3 : 0);
 		assert_true(s.may_evaluate == INT64_MAX && isinf(s.may_work_ns) && !s.cut);
 		assert_int_equal(again.evaluations, s.evaluations);
 		assert_true(again.best.value == s.best.value);
 		small_problem_free(&f);
 	}
+}
+
+/* A short time has the policy's passes where they are quick. */
+static void test_passes_in_a_short_time(void **state)
+{
+	static const double time_s[] = {0.001, 0.1};
+	(void)state;
+	small_problem f;
+	setup(&f, "zoo:random:ops=100");
+	for (int i = 0; i < 2; i++) {
+		berth_search_cfg cfg = {.seed = 1, .evaluations = 10, .time_s = time_s[i]};
+		berth_search s;
+		berth_err err;
+		cfg.time_from = berth_wall_seconds() + FAR;
+		assert_ok(berth_search_new(&f.p, &cfg, &f.mem, &s, &err), &err);
+		assert_ok(berth_method_run(berth_method_default(), &s, &f.tmp, &err), &err);
+		assert_int_equal(s.n_left_out, i ? 3 : 4);
+		assert_true(s.worked_ns < 0.25 * BERTH_SURE_NS);
+	}
+	small_problem_free(&f);
 }
 
 /* From 0.2 s and 300 evaluations on a search has all seeds, and so has one with next to no evaluations. */
@@ -300,6 +320,7 @@ int main(void)
 		cmocka_unit_test(test_a_tenth),
 		cmocka_unit_test(test_a_short_time),
 		cmocka_unit_test(test_short_searches),
+		cmocka_unit_test(test_passes_in_a_short_time),
 		cmocka_unit_test(test_what_is_short),
 		cmocka_unit_test(test_time_is_over),
 		cmocka_unit_test(test_far_seeds_and_time),
