@@ -208,8 +208,8 @@ static void print_head(const place_args *a, const place_state *s)
 		cli_say("%s solved %d groups of the %d operators%s: nothing is proven for the operators\n",
 		        r->method->name, (int)r->groups, (int)s->g.n_ops,
 		        r->groups_optimal ? ", to the best of these groups" : "");
-	cli_say("by %s, %s evaluations in %s", r->method->name, cli_count(count, r->evaluations),
-	        berth_text_seconds(time, r->wall_s));
+	cli_say("by %s, %s evaluations%s in %s", r->method->name, cli_count(count, r->evaluations),
+	        r->beyond ? ", all by quick heuristics," : "", berth_text_seconds(time, r->wall_s));
 	if (s->price.known)
 		cli_say(" (and %s in %s by single operators)", cli_count(count, s->price.evaluations),
 		        berth_text_seconds(time, s->price.wall_s));

@@ -30,8 +30,10 @@ static void take_answer(berth_solution *r, const berth_search *s)
 		r->bound_kind = "proven";
 	}
 	r->proof = s->proof;
-	r->late = r->method->searches && berth_search_timed(s) && berth_search_seconds_left(s) <= 0 &&
-	          s->evaluations == s->seeded && !(r->value <= r->lower_bound);
+	bool proven = r->value <= r->lower_bound,
+	     seeds_alone = r->method->searches && s->evaluations == s->seeded && !proven;
+	r->late = seeds_alone && berth_search_timed(s) && berth_search_seconds_left(s) <= 0;
+	r->beyond = seeds_alone && s->evaluations > s->cfg.evaluations;
 }
 
 void berth_solution_settle(berth_solution *r)

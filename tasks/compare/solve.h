@@ -29,6 +29,7 @@ typedef struct berth_solution {
 	const char *const *left_out;
 	int32_t n_left_out;
 	bool late;              /* the time was over before anything was searched behind the seeds */
+	bool beyond;            /* so were the evaluations: the seeds took more */
 	int64_t nodes;          /* of an exact method's search tree; 0: none */
 	int32_t groups;         /* that it solved in the place of the operators; 0: it solved these */
 	bool groups_optimal;    /* as groups, they are proven best */
