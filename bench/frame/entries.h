@@ -41,7 +41,8 @@
 	  .evaluations = 10000) \
 	X(objectives, "", "learning", "30 min", "energy, energy-delay product and throughput", \
 	  .evaluations = 2400, .seeds = 10) \
-	X(pipelines, "", "clusters", "1 s", "training steps measured on two clusters, and as predicted", 0) \
+	X(pipelines, "[FILE]", "clusters", "1 s", \
+	  "training steps measured on two clusters, and as predicted; or plans of a file", 0) \
 	X(planted, "", "bounds", "1 h", "searches and bounds beside planted optima", \
 	  .instances = 25, .evaluations = 5000) \
 	X(policies, "FILE...", "learning", "20 min", "one pass of policies in files on the pairs held out", \

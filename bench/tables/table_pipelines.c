@@ -201,9 +201,157 @@ static void print_measured(const char *name, const measured *m, int n, double wi
 	       (double)agree / pairs, 100 * (1 - real[best] / top));
 }
 
+/* ---- plans of a file ---- */
+
+static double number(FILE *f)
+{
+	double x;
+	if (fscanf(f, "%lf", &x) != 1)
+		bench_refuse("pipelines: a number is missing in the file; planners.py writes such files");
+	return x;
+}
+
+static double *sums(FILE *f, int32_t n, berth_arena *mem)
+{
+	double *x = bench_new(mem, (size_t)n + 1, sizeof *x);
+	for (int32_t i = 0; i < n; i++)
+		x[i + 1] = x[i] + number(f);
+	return x;
+}
+
+static int64_t *whole(FILE *f, int32_t n, bool sum, berth_arena *mem)
+{
+	int64_t *x = bench_new(mem, (size_t)n + 1, sizeof *x);
+	for (int32_t i = 0; i < n; i++)
+		x[i + 1] = (sum ? x[i] : 0) + (int64_t)number(f);
+	return x;
+}
+
+/* False: the file is over. */
+static bool read_task(FILE *f, berth_train_task *x, berth_arena *mem)
+{
+	double samples;
+	if (fscanf(f, "%lf", &samples) != 1)
+		return false;
+	*x = (berth_train_task){.samples = (int64_t)samples, .n_layers = (int32_t)number(f)};
+	x->n_batches = (int32_t)number(f);
+	x->n_kinds = (int32_t)number(f);
+	if (x->n_layers < 1 || x->n_batches < 1 || x->n_batches > BERTH_MOST_TRAIN_BATCHES ||
+	    x->n_kinds < 1 || x->n_kinds > BERTH_MOST_TRAIN_KINDS)
+		bench_refuse("pipelines: too many batches or kinds in the file, or none");
+	size_t n = (size_t)x->n_batches;
+	const int64_t **kept = bench_new(mem, n, sizeof *kept), **border = bench_new(mem, n, sizeof *border);
+	x->batch = whole(f, x->n_batches, false, mem) + 1;
+	x->param_bytes = whole(f, x->n_layers, true, mem);
+	x->held_bytes = whole(f, x->n_layers, true, mem);
+	x->work_bytes = bench_new(mem, n, sizeof *x->work_bytes);
+	for (int32_t b = 0; b < x->n_batches; b++) {
+		kept[b] = whole(f, x->n_layers, true, mem);
+		border[b] = whole(f, x->n_layers, false, mem);
+	}
+	x->kept_bytes = kept;
+	x->forward_bytes = x->backward_bytes = border;
+	for (berth_train_kind *k = x->kind; k < x->kind + x->n_kinds; k++) {
+		*k = (berth_train_kind){.name = "", .idle_w = NAN, .busy_w = NAN, .price_h = NAN};
+		k->n_devs = (int32_t)number(f);
+		k->per_host = (int32_t)number(f);
+		k->n_widths = (int32_t)number(f);
+		if (k->n_widths < 1 || k->n_widths > BERTH_MOST_TRAIN_WIDTHS)
+			bench_refuse("pipelines: too many widths in the file, or none");
+		k->memory_bytes = (int64_t)number(f);
+		k->inside.latency_s = number(f);
+		k->inside.byte_s = number(f);
+		k->barred = bench_new(mem, (size_t)x->n_layers + 1, sizeof *k->barred);
+		berth_train_times *t = bench_new(mem, n * BERTH_MOST_TRAIN_WIDTHS, sizeof *t);
+		k->times = t;
+		for (int32_t i = 0; i < x->n_batches * k->n_widths; i++) {
+			t[i].forward_s = sums(f, x->n_layers, mem);
+			t[i].backward_s = sums(f, x->n_layers, mem);
+			t[i].update_s = sums(f, x->n_layers, mem);
+		}
+	}
+	for (int32_t i = 0; i < x->n_kinds * x->n_kinds; i++) {
+		berth_train_hop *h = &x->hop[i / x->n_kinds][i % x->n_kinds];
+		h->latency_s = number(f);
+		h->byte_s = number(f);
+	}
+	return true;
+}
+
+static void read_plan(FILE *f, const berth_train_task *x, berth_train_plan *p)
+{
+	*p = (berth_train_plan){.n_stages = (int32_t)number(f), .n_micro = (int64_t)number(f)};
+	p->micro_batch = (int64_t)number(f);
+	if (p->n_stages < 1 || p->n_stages > BERTH_MOST_TRAIN_STAGES)
+		bench_refuse("pipelines: too many stages in the file, or none");
+	for (berth_train_stage *g = p->stage; g < p->stage + p->n_stages; g++) {
+		g->from = (int32_t)number(f);
+		g->to = (int32_t)number(f);
+		g->n_parts = (int32_t)number(f);
+		if (g->n_parts < 1 || g->n_parts > BERTH_MOST_TRAIN_PARTS)
+			bench_refuse("pipelines: too many parts in the file, or none");
+		for (berth_train_part *a = g->part; a < g->part + g->n_parts; a++) {
+			a->kind = (int32_t)number(f);
+			a->width = (int32_t)number(f);
+			a->batch = (int32_t)number(f);
+			a->n = (int32_t)number(f);
+			if (a->kind < 0 || a->kind >= x->n_kinds || a->width < 0 ||
+			    a->width >= x->kind[a->kind].n_widths || a->batch < 0 || a->batch >= x->n_batches)
+				bench_refuse("pipelines: a part in the file is of no kind, width or batch");
+		}
+		if (g->from < 0 || g->from >= g->to || g->to > x->n_layers)
+			bench_refuse("pipelines: a stage in the file has no layers, or more than there are");
+	}
+}
+
+static void print_found(const berth_train_plan *p, double seconds)
+{
+	printf("%.9g %.3f %d %lld %lld", p->step_s, seconds, p->n_stages, (long long)p->n_micro,
+	       (long long)p->micro_batch);
+	for (const berth_train_stage *g = p->stage; g < p->stage + p->n_stages; g++) {
+		printf(" %d %d %d", g->from, g->to, g->n_parts);
+		for (const berth_train_part *a = g->part; a < g->part + g->n_parts; a++)
+			printf(" %d %d %d %d", a->kind, a->width, a->batch, a->n);
+	}
+	printf("\n");
+}
+
+/* Of each task in a file: steps of its plans, which have the memory that they need; then the plan that is
+ * found, with its step and CPU seconds. bench/tables/planners.py writes the file and reads what comes. */
+static void value_file(const char *path)
+{
+	FILE *f = fopen(path, "r");
+	if (!f)
+		bench_refuse("pipelines: the file cannot be read");
+	for (;;) {
+		BERTH_ARENA(mem);
+		BERTH_ARENA(tmp);
+		berth_train_task x;
+		berth_train_plan p;
+		if (!read_task(f, &x, &mem))
+			break;
+		berth_train_task any = x;
+		for (int32_t k = 0; k < x.n_kinds; k++)
+			any.kind[k].memory_bytes = -1;
+		for (int n = (int)number(f); n > 0; n--) {
+			bool fits;
+			read_plan(f, &x, &p);
+			MUST(berth_train_value(&any, &p, &fits, &tmp, &err));
+			printf("%.9g\n", p.step_s);
+		}
+		double from = berth_cpu_seconds();
+		MUST(berth_train_search(&x, BERTH_TRAIN_WORK, NULL, NULL, NULL, &tmp, &p, &err));
+		print_found(&p, berth_cpu_seconds() - from);
+	}
+	fclose(f);
+}
+
 void table_pipelines(const bench_options *o)
 {
-	(void)o;
+	if (o->n_words > 0) {
+		value_file(o->word[0]);
+		return;
+	}
 	bench_head("cluster|plans:|steps off, mean:|most:|tau of samples/s:|regret of the best predicted:");
 	print_measured("RTX-3090, RTX-2080 and Titan RTX, hosts of 8, 1 Gbit/s", mit, BENCH_N(mit), 115e6);
 	print_measured("4 to 128 GH200, hosts of 4", alps, BENCH_N(alps), 45.7e9);
