@@ -70,7 +70,8 @@ static berth_status new_machine(machine_maker *make, const void *from, berth_mac
 	BERTH_TRY(berth_got(m, err));
 	berth_status st = make(from, m, &tmp, err);
 	if (st == BERTH_OK)
-		st = berth_system_warnings(&m->s, NULL, &m->mem, &tmp, &m->warning, &m->n_warnings, err);
+		st = berth_system_warnings(&m->s, NULL, NULL, &m->mem, &tmp, &m->warning, &m->n_warnings,
+		                           err);
 	berth_arena_free(&tmp);
 	GIVE(st, m, berth_machine_free, out);
 }

@@ -22,6 +22,7 @@ typedef struct cli {
 	bool json;             /* --json: one document on standard output and nothing else there */
 	bool quiet;            /* --quiet: errors only, and no text on standard output */
 	bool strict;           /* --strict: input that is warned of is refused */
+	bool warns_of_some;    /* the verb itself warns of the system, when it knows which devices count */
 	bool no_sandbox;       /* --no-sandbox */
 	bool sandbox;          /* files are read in one: else it was not wanted, or there is none here */
 	cli_texts dim;         /* --dim NAME=N of verbs that read graphs */

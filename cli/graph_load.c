@@ -190,15 +190,21 @@ static berth_status note_name(cli *c, const char *spec, const char *name, berth_
 	return BERTH_OK;
 }
 
-static berth_status warn_system(cli *c, const char *spec, const berth_system *s, const berth_graph *g,
-                                berth_err *err)
+berth_status cli_system_warn(cli *c, const char *spec, const berth_system *s, const berth_graph *g,
+                             const bool *dev, berth_err *err)
 {
 	const char **text;
 	int32_t n;
-	BERTH_TRY(berth_system_warnings(s, g, &c->mem, &c->tmp, &text, &n, err));
+	BERTH_TRY(berth_system_warnings(s, g, dev, &c->mem, &c->tmp, &text, &n, err));
 	for (int32_t i = 0; i < n; i++)
 		BERTH_TRY(cli_warn(c, err, "%s: %s", spec, text[i]));
 	return cli_strict(c, err);
+}
+
+static berth_status warn_system(cli *c, const char *spec, const berth_system *s, const berth_graph *g,
+                                berth_err *err)
+{
+	return c->warns_of_some ? cli_strict(c, err) : cli_system_warn(c, spec, s, g, NULL, err);
 }
 
 berth_status cli_graph_load(cli *c, const char *spec, berth_graph *g, berth_read_report *report,

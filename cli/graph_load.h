@@ -74,6 +74,10 @@ berth_status cli_instance_load(cli *c, const char *graph, const char *system, be
 /* Are the files beside a model that others are going to read (an engine) safe from what this command writes?
  * What no importer reads is let pass. Fails: BERTH_EINVAL, BERTH_ENOMEM. */
 berth_status cli_model_check(cli *c, const char *spec, berth_err *err);
+/* Warn of what these devices [n_devs] (NULL: all) lack for g. A verb that knows later which they are
+ * (c->warns_of_some) calls it itself. Fails: BERTH_ENOMEM, and as cli_strict. */
+berth_status cli_system_warn(cli *c, const char *spec, const berth_system *s, const berth_graph *g,
+                             const bool *dev, berth_err *err);
 berth_status cli_system_load(cli *c, const char *spec, const berth_graph *g, berth_system *s, berth_err *err);
 
 /* What --times and --calibrate say of a system that was read. Fails: BERTH_EINVAL (an unknown word; another

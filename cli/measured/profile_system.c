@@ -279,7 +279,7 @@ static berth_status warn(cli *c, const state *x, berth_err *err)
 			                   "profile it again when it is quiet",
 			                   x->row[i].of, x->row[i].key, strstr(how, "; usual round ") + 2));
 	}
-	BERTH_TRY(berth_system_warnings(&x->s, NULL, &c->mem, &c->tmp, &text, &n, err));
+	BERTH_TRY(berth_system_warnings(&x->s, NULL, NULL, &c->mem, &c->tmp, &text, &n, err));
 	for (int32_t i = 0; i < n; i++)
 		BERTH_TRY(cli_warn(c, err, "%s", text[i]));
 	return BERTH_OK;

@@ -315,6 +315,7 @@ static berth_status run(cli *c, berth_err *err)
 	BERTH_TRY(check_engine(c, err));
 	v.cfg = berth_configure_cfg_default();
 	v.on = a.on;
+	c->warns_of_some = a.servers.n > 0;
 	configure_out to = {.path = a.out};
 	BERTH_TRY(configure_read_target(a.to, &to.target, err));
 	if (!a.servers.n && !a.pipelines)

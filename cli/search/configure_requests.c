@@ -84,7 +84,8 @@ static berth_status load_use(cli *c, requests *r, const char *mode, int64_t toke
 	}
 	BERTH_TRY(berth_problem_new(&g, &r->v.s, &c->mem, &c->tmp, &p, err));
 	BERTH_TRY(berth_granularity_find(&g, BERTH_GRAIN_LAYER, &c->mem, &c->tmp, &blocks, err));
-	if (!r->again)
+	bool first = !r->again;
+	if (first)
 		r->v.blocks = blocks;
 	r->again = true;
 	if (blocks.n_blocks != r->v.blocks.n_blocks || 2 * blocks.n_blocks > BERTH_MOST_LAYOUT_LAYERS)
@@ -93,7 +94,8 @@ static berth_status load_use(cli *c, requests *r, const char *mode, int64_t toke
 			"%s has %d layers reading and %d with mode=%s; expected as many, and %d at most",
 			c->args[0], r->v.blocks.n_blocks, blocks.n_blocks, mode,
 			BERTH_MOST_LAYOUT_LAYERS / 2);
-	return berth_serving_new(&p, &r->v.c, &blocks, r->v.n_servers, &c->mem, &c->tmp, out, err);
+	BERTH_TRY(berth_serving_new(&p, &r->v.c, &blocks, r->v.n_servers, &c->mem, &c->tmp, out, err));
+	return first ? serve_warn(c, r->on, &r->v, out, 1, &g, err) : BERTH_OK;
 }
 
 static berth_status load_all(cli *c, requests *r, berth_err *err)
@@ -137,11 +139,13 @@ static berth_status tell(cli *c, requests *r, const berth_request_plan *best, be
 	tell_way(", apart", apart, "");
 	cli_say("\n");
 	for (int32_t i = 0; r->of_file && i < r->task.n_kinds; i++)
-		cli_say("%s%s %lld+%lld", i ? ", " : "requests: ", cli_percent(a, r->kind[i].share),
+		cli_say("%s%s %lld+%lld", i ? ", " : "requests: ",
+		        r->kind[i].share > 0 ? cli_percent(a, r->kind[i].share) : "and memory for",
 		        (long long)r->kind[i].read, (long long)r->kind[i].answer);
 	if (r->of_file)
 		cli_say("\n");
 	serve_tell_devices(r->v.x);
+	serve_tell_words(&r->v);
 	cli_say("\n");
 	return serve_print_groups(c, &r->v, err);
 }

@@ -2,6 +2,9 @@
  * with layers held singly. How many servers there are like each host is read, and the plan made. */
 #include "configure_serve.h"
 
+#include "decoder_uses.h"
+#include "graph_load.h"
+#include "place_decoder.h"
 #include "results.h"
 #include "say.h"
 #include "tell.h"
@@ -139,12 +142,14 @@ static berth_status read_goal(const char *text, double *most_s, berth_err *err)
 	                            "option --goal: a limit of %.10g s; expected 1 ns to 1000000 s", *most_s);
 }
 
-/* The kind of that name of v->x; n_kinds: none. */
+/* The kind of v->x of a host of that name, which others may be equal to; n_kinds: none. */
 static int32_t kind_named(const view *v, const char *text, size_t len)
 {
-	int32_t k = 0;
+	int32_t k = 0, h = 0;
+	while (h < v->c.n_hosts && (strncmp(v->c.host_name[h], text, len) != 0 || v->c.host_name[h][len]))
+		h++;
 	while (k < v->x->n_kinds &&
-	       (strncmp(v->x->kind[k].name, text, len) != 0 || v->x->kind[k].name[len]))
+	       (h == v->c.n_hosts || strcmp(v->x->kind[k].name, v->c.host_name[v->c.host_like[h]]) != 0))
 		k++;
 	return k;
 }
@@ -339,6 +344,33 @@ static berth_status open_batches(cli *c, const configure_view *m, view *v, const
 	return BERTH_OK;
 }
 
+berth_status serve_warn(cli *c, const char *on, const view *v, const berth_serving *x, int32_t n,
+                        const berth_graph *g, berth_err *err)
+{
+	bool *part;
+	BERTH_TRY_NEW(&c->mem, v->s.n_devs, err, part);
+	for (int32_t b = 0; b < n; b++)
+		for (int32_t k = 0; k < x[b].n_kinds; k++)
+			for (int32_t d = 0; d < x[b].kind[k].n_devs; d++)
+				part[berth_system_find_dev(&v->s, x[b].kind[k].dev[d])] = true;
+	return cli_system_warn(c, on, &v->s, g, part, err);
+}
+
+/* Of a language model. */
+static berth_status find_sample(cli *c, view *v, bool batches, berth_err *err)
+{
+	bool gguf;
+	const char *words;
+	BERTH_TRY(place_decoder_words(c, c->args[0], &gguf, &words, err));
+	if (!words)
+		return BERTH_OK;
+	const char *mode = berth_spec_get(words, "mode", "prefill", &c->mem),
+	           *batch = berth_spec_get(words, "batch", "1", &c->mem);
+	v->sample = strcmp(mode, "decode") == 0 ? "token" : "prompt";
+	v->sequences = batches ? 1 : berth_text_digits(batch, 1000000000, NULL);
+	return BERTH_OK;
+}
+
 /* What it finds within v->most_s, but for groups and ways. */
 static berth_status try_within(cli *c, view *v, berth_serving *at, const configure_view *m,
                                const cli_texts *steps, berth_err *err)
@@ -480,6 +512,8 @@ berth_status configure_serve(cli *c, const configure_view *m, const cli_texts *s
 		                  "at: leave it out of --goal");
 	BERTH_TRY(serve_open_engine(c, c->args[0], to, &v.engine, err));
 	BERTH_TRY(open_batches(c, m, &v, servers, &at, err));
+	BERTH_TRY(serve_warn(c, m->on, &v, at, m->n_batches, m->graph, err));
+	BERTH_TRY(find_sample(c, &v, m->n_batches > 1 || *m->batch > 1, err));
 	BERTH_TRY(serve_watch_open(c, budget, "samples", &v.watch, err));
 	berth_status st = search(c, &v, at, m, steps, &why, err);
 	serve_watch_close(&v.watch);

@@ -47,6 +47,8 @@ typedef struct serve_view {
 	berth_layers layout;
 	const berth_request_plan *requests; /* [BERTH_N_REQUEST_WAYS] for whole requests; NULL: none */
 	int64_t context; /* tokens of the longest request, or of a sample */
+	const char *sample; /* what a language model does for one: "token" or "prompt"; NULL: unknown */
+	int64_t sequences;  /* of a sample */
 	serve_engine engine; /* zero: JSON or nothing is written */
 	bool apart;                         /* of twice the layers, the first half reads */
 } serve_view;
@@ -77,6 +79,12 @@ bool serve_found(const serve_view *v);
 double serve_round_up(double s);
 /* Which devices of the kinds of x take part. */
 void serve_tell_devices(const berth_serving *x);
+/* What a sample is, and which layers the first and the last are. */
+void serve_tell_words(const serve_view *v);
+/* What the system lacks of devices that take part at one of n batches. g: what they run. Fails: BERTH_ENOMEM,
+ * and as cli_strict. */
+berth_status serve_warn(cli *c, const char *on, const serve_view *v, const berth_serving *x, int32_t n,
+                        const berth_graph *g, berth_err *err);
 /* v->layout as a table. Fails: BERTH_ENOMEM. */
 berth_status serve_print_groups(cli *c, const serve_view *v, berth_err *err);
 /* Copies, as long as layers held singly do not serve a thousandth more; as text. Fails: BERTH_ENOMEM. */

@@ -42,6 +42,15 @@ static int32_t find_server(const lines *o, int32_t k, int32_t want)
 	return best;
 }
 
+/* The first n nodes of a path are free again. */
+static void give_back(lines *o, const berth_layout_path *p, const node *at, int32_t n)
+{
+	for (int32_t s = 0; s < n; s++) {
+		int32_t k = o->out->l.group[p->stage[s].group].kind;
+		o->free[k][at[s].server * o->out->x->kind[k].n_devs + at[s].dev] = 1;
+	}
+}
+
 /* A node for each stage, those of one kind in as few servers as there are free ones for. */
 static void take_nodes(lines *o, const berth_layout_path *p, node *at)
 {
@@ -65,6 +74,29 @@ static void take_nodes(lines *o, const berth_layout_path *p, node *at)
 			want--;
 		}
 	}
+}
+
+/* The same with a server of its own for each; false: there are not as many, and none is taken. */
+static bool take_apart(lines *o, const berth_layout_path *p, node *at)
+{
+	for (int32_t s = 0; s < p->n_stages; s++) {
+		int32_t k = o->out->l.group[p->stage[s].group].kind, n_devs = o->out->x->kind[k].n_devs;
+		int64_t all = o->n_servers[k] * n_devs, i = 0;
+		for (bool known = true; i < all && known; i += known) {
+			known = !o->free[k][i];
+			for (int32_t e = 0; e < s && !known; e++)
+				known = o->out->l.group[p->stage[e].group].kind == k &&
+				        at[e].server == i / n_devs;
+		}
+		if (i < all) {
+			at[s] = (node){(int32_t)(i / n_devs), (int32_t)(i % n_devs)};
+			o->free[k][i] = 0;
+			continue;
+		}
+		give_back(o, p, at, s);
+		return false;
+	}
+	return true;
 }
 
 /* A host's name as it may stand in an address. */
@@ -175,22 +207,27 @@ static int64_t batch_of(const lines *o, const berth_layout_path *p)
 	return least * o->out->v->engine.batch;
 }
 
-/* Rank by rank: vLLM counts them host by host, with as many on each. */
+/* How many nodes each of its servers has, one behind the other; 0: unequal numbers. */
+static int32_t nodes_of_each(const berth_layout_path *p, const char *const *name)
+{
+	int32_t n_hosts = 0;
+	for (int32_t s = 0; s < p->n_stages; s++)
+		n_hosts += s == 0 || strcmp(name[s], name[s - 1]) != 0;
+	int32_t local = p->n_stages / n_hosts;
+	for (int32_t s = 0; s < p->n_stages; s++)
+		if (strcmp(name[s], name[s / local * local]) != 0 || local * n_hosts != p->n_stages)
+			return 0;
+	return local;
+}
+
+/* Rank by rank: vLLM counts them host by host, with as many on each (its "mp" executor, which needs no Ray:
+ * documented since 0.13, vllm-project/vllm #23691). */
 static berth_status put_vllm(lines *o, const berth_layout_path *p, const node *at, const char *const *name,
                              berth_err *err)
 {
-	int32_t n_hosts = 0, local = 0;
-	for (int32_t s = 0; s < p->n_stages; s++)
-		n_hosts += s == 0 || strcmp(name[s], name[s - 1]) != 0;
-	local = p->n_stages / n_hosts;
-	for (int32_t s = 0; s < p->n_stages; s++)
-		if (strcmp(name[s], name[s / local * local]) != 0 || local * n_hosts != p->n_stages) {
-			o->out->why =
-				o->out->why ? o->out->why : "its servers have unequal numbers of its nodes";
-			return BERTH_OK;
-		}
+	int32_t local = nodes_of_each(p, name), n_hosts = p->n_stages / local;
 	put_share(o, p);
-	int32_t k0 = o->out->l.group[p->stage[0].group].kind, port = o->started[k0][at[0].server]++;
+	int64_t port = o->out->n_told - 1;
 	for (int32_t h = 0; h < n_hosts; h++) {
 		berth_strbuf line = {.mem = &o->out->c->mem};
 		berth_strbuf_printf(&line, "CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=");
@@ -222,20 +259,30 @@ static berth_status put_vllm(lines *o, const berth_layout_path *p, const node *a
 	return BERTH_OK;
 }
 
-/* A server of the RPC backend for each node, and the head, beside the first of them, that shares the layers
- * out. */
+/* The head, beside the first node, that shares layers out: to GPUs of its own host, and to a server of the
+ * RPC backend for each other node. */
 static berth_status put_llama(lines *o, const berth_layout_path *p, const node *at, const char *const *name,
                               berth_err *err)
 {
 	berth_strbuf rpc = {.mem = &o->out->c->mem}, dev = rpc, units = rpc, head = rpc;
 	const char *text;
-	int32_t all = 0;
+	int32_t all = 0, n_rpc = 0;
+	bool gpus = false; /* of the head's own host */
 	put_share(o, p);
 	for (int32_t s = 0; s < p->n_stages; s++) {
 		int32_t k = o->out->l.group[p->stage[s].group].kind,
-			n = units_of(o, p->stage[s].from, p->stage[s].to), gpu = gpu_of(o, k, at[s].dev),
-			port = 50052 + o->started[k][at[s].server]++;
+			n = units_of(o, p->stage[s].from, p->stage[s].to), gpu = gpu_of(o, k, at[s].dev);
+		bool beside = strcmp(name[s], name[0]) == 0 && gpu >= 0;
+		berth_strbuf_printf(&units, "%s%d", s ? "," : "", n);
+		berth_strbuf_printf(&dev, "%s", s ? "," : "");
+		gpus |= beside;
+		all += gpu >= 0 || p->n_stages > 1 ? n : 0;
+		if (beside || p->n_stages == 1) {
+			berth_strbuf_printf(&dev, gpu < 0 ? "none" : "CUDA%d", gpu);
+			continue;
+		}
 		berth_strbuf line = {.mem = &o->out->c->mem};
+		int32_t port = 50052 + o->started[k][at[s].server]++;
 		if (gpu >= 0)
 			berth_strbuf_printf(&line, "CUDA_DEVICE_ORDER=PCI_BUS_ID");
 		berth_export_put_word(&line, "rpc-server");
@@ -244,16 +291,17 @@ static berth_status put_llama(lines *o, const berth_layout_path *p, const node *
 		berth_export_put_word(&line, "-d");
 		berth_strbuf_printf(&line, gpu < 0 ? " CPU" : " CUDA%d", gpu);
 		BERTH_TRY(put_line(o, name[s], &line, err));
-		berth_strbuf_printf(&rpc, "%s%s:%d", s ? "," : "", name[s], port);
-		berth_strbuf_printf(&dev, "%sRPC%d", s ? "," : "", s);
-		berth_strbuf_printf(&units, "%s%d", s ? "," : "", n);
-		all += n;
+		berth_strbuf_printf(&rpc, "%s%s:%d", n_rpc ? "," : "", name[s], port);
+		berth_strbuf_printf(&dev, "RPC%d", n_rpc++);
 	}
+	if (gpus)
+		berth_strbuf_printf(&head, "CUDA_DEVICE_ORDER=PCI_BUS_ID");
 	berth_export_put_word(&head, "llama-server");
 	berth_export_put_option(&head, "-m", o->out->v->engine.path);
 	berth_export_put_option(&head, "-fit", "off");
 	BERTH_TRY(berth_strbuf_done(&rpc, &text, NULL, err));
-	berth_export_put_option(&head, "--rpc", text);
+	if (n_rpc)
+		berth_export_put_option(&head, "--rpc", text);
 	BERTH_TRY(berth_strbuf_done(&dev, &text, NULL, err));
 	berth_export_put_option(&head, "-dev", text);
 	berth_export_put_number(&head, "-ngl", all);
@@ -279,9 +327,20 @@ static berth_status put_pipeline(lines *o, const berth_layout_path *p, berth_err
 	BERTH_TRY_NEW(&o->out->c->mem, p->n_stages, err, at);
 	BERTH_TRY_NEW(&o->out->c->mem, p->n_stages, err, name);
 	take_nodes(o, p, at);
-	for (int32_t s = 0; s < p->n_stages; s++)
-		BERTH_TRY(server_name(o, o->out->l.group[p->stage[s].group].kind, at[s].server, &name[s],
-		                      err));
+	for (int tries = 0; tries < 2; tries++) {
+		for (int32_t s = 0; s < p->n_stages; s++)
+			BERTH_TRY(server_name(o, o->out->l.group[p->stage[s].group].kind, at[s].server,
+			                      &name[s], err));
+		if (o->out->to != SERVE_VLLM || nodes_of_each(p, name))
+			break;
+		give_back(o, p, at, p->n_stages);
+		if (take_apart(o, p, at))
+			continue;
+		o->out->why = o->out->why ? o->out->why
+		                          : "vLLM starts as many GPUs on each host, and the path has unequal "
+					    "numbers on its servers";
+		return BERTH_OK;
+	}
 	return o->out->to == SERVE_VLLM ? put_vllm(o, p, at, name, err) : put_llama(o, p, at, name, err);
 }
 
@@ -358,7 +417,8 @@ berth_status serve_put_lines(serve_out *out, berth_strbuf *b, berth_err *err)
 			o.free[k][i] = 1;
 	}
 	berth_strbuf_printf(b, "# each line on the host above it; %s\n",
-	                    out->to == SERVE_VLLM ? "requests go to the ports from 8000 on"
+	                    out->to == SERVE_VLLM ? "for vLLM 0.13 or newer; requests go to the ports from "
+						    "8000 on"
 	                                          : "requests go to the ports from 8080 on");
 	return put_paths(&o, err);
 }

@@ -32,6 +32,7 @@ static const char *use_of(const view *v, const berth_layout_group *g)
 	K(TEXT, "first", "", "layer", v->blocks.block_name[g->from % v->blocks.n_blocks])                    \
 	K(TEXT, "last", "", "layer", v->blocks.block_name[(g->to - 1) % v->blocks.n_blocks])                 \
 	K(INT, "layers", "", "how many", g->to - g->from)                                                    \
+	K(INT, "batch", "", "of a step of each", g->batch)                                                   \
 	K(NUMBER, "per_s", "samples/s", "that come to all of them together", g->per_s)
 static RESULT_FLAT_KIND(node_kind, "", "", NODE);
 
@@ -221,6 +222,16 @@ void serve_tell_devices(const berth_serving *x)
 		cli_say("of %s take part: %d x %s\n", x->kind[k].name, x->kind[k].n_devs, x->kind[k].dev[0]);
 }
 
+void serve_tell_words(const view *v)
+{
+	if (v->sample)
+		cli_say("a sample is a %s", v->sample);
+	if (v->sample && v->sequences > 1)
+		cli_say(" of each of %lld sequences", (long long)v->sequences);
+	cli_say("%slayer 1 is %s, %d %s\n", v->sample ? "; " : "", *v->blocks.block_name, v->blocks.n_blocks,
+	        v->blocks.block_name[v->blocks.n_blocks - 1]);
+}
+
 static berth_status print(cli *c, const view *v, berth_err *err)
 {
 	cli_table t;
@@ -239,6 +250,7 @@ static berth_status print(cli *c, const view *v, berth_err *err)
 		cli_say("of the batches %lld serves most\n", (long long)v->batch);
 	serve_tell_devices(v->x);
 	tell_merged(v);
+	serve_tell_words(v);
 	cli_say("such groups have %.4g samples/s at most (%s less here), any plan on these devices %.4g (%s "
 	        "less)\n\n",
 	        plan->groups_per_s, cli_percent(a, 1 - plan->per_s / plan->groups_per_s), plan->bound_per_s,
@@ -285,9 +297,15 @@ berth_status serve_print_groups(cli *c, const view *v, berth_err *err)
 {
 	cli_table t;
 	int32_t L = v->blocks.n_blocks;
-	cli_table_init(&t, &c->mem, v->requests ? "rrllrrl" : "rrlrrl");
-	cli_table_head(&t, v->requests ? "|nodes|of|to|layers|requests/s|go on to"
-	                               : "|nodes|of|layers|samples/s|go on to");
+	bool many = false;
+	char align[16], head[80];
+	for (int32_t i = 0; i < v->layout.n_groups; i++)
+		many |= v->layout.group[i].batch > 1;
+	snprintf(align, sizeof align, "rrl%sr%srl", v->requests ? "l" : "", many ? "r" : "");
+	snprintf(head, sizeof head, "|nodes|of|%slayers|%s%s/s|go on to", v->requests ? "to|" : "",
+	         many ? "batch|" : "", v->requests ? "requests" : "samples");
+	cli_table_init(&t, &c->mem, align);
+	cli_table_head(&t, head);
 	for (int32_t i = 0; i < v->layout.n_groups; i++) {
 		const berth_layout_group *g = &v->layout.group[i];
 		const char *text;
@@ -298,6 +316,8 @@ berth_status serve_print_groups(cli *c, const view *v, berth_err *err)
 		if (v->requests)
 			cli_cell_text(&t, use_of(v, g));
 		cli_cell(&t, "%d-%d", g->from % L + 1, (g->to - 1) % L + 1);
+		if (many)
+			cli_cell_int(&t, g->batch);
 		cli_cell(&t, "%.4g", g->per_s);
 		cli_cell_text(&t, text);
 	}
@@ -315,6 +335,8 @@ static berth_status print_layout(cli *c, const view *v, berth_err *err)
 	        cli_percent(a, 1 - l->per_s / l->bound_per_s));
 	if (v->plan.n_copies == 0 || !berth_serving_same_devices(v->x, v->laid))
 		serve_tell_devices(v->laid);
+	if (v->plan.n_copies == 0)
+		serve_tell_words(v);
 	cli_say("\n");
 	return serve_print_groups(c, v, err);
 }

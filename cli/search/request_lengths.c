@@ -38,14 +38,15 @@ static int by_length(const void *a, const void *b)
 	return order ? order : BERTH_COMPARE(x->read, y->read);
 }
 
-/* Equal ones as one; then eighths of all requests, from the shortest to the longest, each as its mean.
- * *longest: tokens of the last. */
+/* Equal ones as one; then eighths of all requests, from the shortest to the longest, each as its mean, and
+ * behind them the longest, of no share: its cache has to fit. *longest: its tokens. */
 static int32_t classify(berth_request_kind *all, int32_t n, berth_request_kind *out, int64_t *longest)
 {
 	double sum = 0, before = 0, tokens[CLASSES][2] = {0}, share[CLASSES] = {0};
 	int32_t unlike = 0, classes = 0;
 	qsort(all, (size_t)n, sizeof *all, by_length);
-	*longest = all[n - 1].read + all[n - 1].answer;
+	berth_request_kind last = all[n - 1];
+	*longest = last.read + last.answer;
 	for (int32_t i = 0; i < n; i++) {
 		sum += all[i].share;
 		if (unlike > 0 && by_length(&all[unlike - 1], &all[i]) == 0)
@@ -68,6 +69,9 @@ static int32_t classify(berth_request_kind *all, int32_t n, berth_request_kind *
 				.share = share[k],
 				.read = berth_max(llround(tokens[k][0] / share[k]), 1),
 				.answer = berth_max(llround(tokens[k][1] / share[k]), 1)};
+	last.share = 0;
+	if (out[classes - 1].read + out[classes - 1].answer < *longest)
+		out[classes++] = last;
 	return classes;
 }
 

@@ -21,6 +21,7 @@ typedef struct need {
 typedef struct gaps {
 	const berth_system *s;
 	const berth_graph *g; /* or NULL */
+	const bool *told;     /* [n_devs] are told of; NULL: all */
 	berth_arena *mem, *tmp;
 	need *dev;          /* [n_devs] */
 	bool *has;          /* [n_devs] the gap at hand */
@@ -71,6 +72,8 @@ static berth_status tell_devices(gaps *x, const char *lack, berth_err *err)
 {
 	char line[512];
 	int32_t n;
+	for (int32_t d = 0; d < x->s->n_devs; d++)
+		x->has[d] &= !x->told || x->told[d];
 	devices(x, line, &n);
 	if (!n)
 		return BERTH_OK;
@@ -402,10 +405,11 @@ static berth_status find_all(gaps *x, berth_err *err)
 	return find_types(x, &runs, err);
 }
 
-berth_status berth_system_warnings(const berth_system *s, const berth_graph *g, berth_arena *mem,
-                                   berth_arena *tmp, const char ***text, int32_t *n, berth_err *err)
+berth_status berth_system_warnings(const berth_system *s, const berth_graph *g, const bool *dev,
+                                   berth_arena *mem, berth_arena *tmp, const char ***text, int32_t *n,
+                                   berth_err *err)
 {
-	gaps x = {.s = s, .g = g, .mem = mem, .tmp = tmp};
+	gaps x = {.s = s, .g = g, .told = dev, .mem = mem, .tmp = tmp};
 	BERTH_SCRATCH(tmp);
 	BERTH_TRY(find_all(&x, err));
 	*text = x.text;

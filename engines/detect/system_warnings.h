@@ -17,11 +17,13 @@
  * Only what counts is told: by the system's cost model and, with a graph, by its operators. A device on which
  * all of them have measured times needs no figures of the roofline.
  *   g     the graph that is to be placed; NULL: any
+ *   dev   [n_devs] devices that are told of; NULL: all
  *   text  out [*n], in mem
  *   tmp   scratch, another arena than mem, reset at exit
  * Fails: BERTH_ENOMEM. O(ops * devices) where something is missing, else O(devices + links + types). */
-berth_status berth_system_warnings(const berth_system *s, const berth_graph *g, berth_arena *mem,
-                                   berth_arena *tmp, const char ***text, int32_t *n, berth_err *err);
+berth_status berth_system_warnings(const berth_system *s, const berth_graph *g, const bool *dev,
+                                   berth_arena *mem, berth_arena *tmp, const char ***text, int32_t *n,
+                                   berth_err *err);
 
 /* Figures of a system that are off by a power of 1000 from anything that was built, and what was probably
  * meant: 24 bytes of memory for 24 GB. */

@@ -74,9 +74,10 @@ static bool work_of(const requests *r, int32_t k, int32_t b, int32_t from, int32
 		double read_border = reads && passes ? border_of(&q->reading, k) : 0,
 		       answer_border = answers && passes ? border_of(a, k) : 0;
 		w->border_ns += q->share * (read_border + steps * answer_border);
-		w->first_ns = fmax(w->first_ns, reads ? first + read_border : 0);
-		w->token_ns = fmax(w->token_ns, answers ? token + answer_border : 0);
-		wait_ns = fmax(wait_ns, answers ? first * fmin(1, CHUNK / (double)q->read) : 0);
+		bool asked = q->share > 0;
+		w->first_ns = fmax(w->first_ns, reads && asked ? first + read_border : 0);
+		w->token_ns = fmax(w->token_ns, answers && asked ? token + answer_border : 0);
+		wait_ns = fmax(wait_ns, answers && asked ? first * fmin(1, CHUNK / (double)q->read) : 0);
 		double work_bytes =
 			(double)berth_max(reads ? q->reading.work_bytes : 0, answers ? a->work_bytes : 0);
 		w->bytes = fmax(w->bytes, fmax(held[0], held[1]) + work_bytes);

@@ -7,7 +7,7 @@
 
 /* Requests of one length. */
 typedef struct berth_request_kind {
-	double share;         /* of all requests; together 1 */
+	double share;         /* of all requests; together 1. 0: its memory alone counts */
 	int64_t read, answer; /* tokens */
 	berth_serving reading;
 	berth_serving *answering; /* [n_batches] a step, with the cache of the whole request */

@@ -36,7 +36,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	round_trip(&s, size % 2, &a.mem, &a.tmp);
 	if (!fuzz_goes_deep(data, size))
 		return 0;
-	must(berth_system_warnings(&s, fuzz_small_graph(), &a.mem, &a.tmp, &warning, &n, NULL) == BERTH_OK);
+	must(berth_system_warnings(&s, fuzz_small_graph(), NULL, &a.mem, &a.tmp, &warning, &n, NULL) ==
+	     BERTH_OK);
 	fuzz_use_pair(fuzz_small_graph(), &s, &a.mem, &a.tmp);
 	return 0;
 }

@@ -445,6 +445,47 @@ static void test_requests(void **state)
 	berth_arena_free(&tmp);
 }
 
+/* Two requests fit in a step, but for one that is not timed and has a longer cache: then one does. */
+static void test_longest(void **state)
+{
+	(void)state;
+	static const char *const one_dev = "0";
+	static const int64_t ns[] = {1000, 1000}, small[2][2] = {{100, 100}, {200, 200}},
+			     large[2][2] = {{300, 300}, {600, 600}}, batch[] = {1, 2};
+	berth_arena mem = {0}, tmp = {0};
+	berth_err err;
+	for (int32_t n = 1; n <= 2; n++) {
+		berth_serving answering[2][2];
+		berth_request_kind q[2];
+		berth_request_plan plan[BERTH_N_REQUEST_WAYS];
+		for (int i = 0; i < 2; i++) {
+			for (int b = 0; b < 2; b++) {
+				const int64_t *bytes = i ? large[b] : small[b];
+				answering[i][b] = (berth_serving){.n_blocks = 2,
+				                                  .n_kinds = 1,
+				                                  .block_bytes = bytes,
+				                                  .block_state_bytes = bytes};
+				answering[i][b].kind[0] = (berth_server_kind){.name = "a",
+				                                              .n_servers = 1,
+				                                              .n_devs = 1,
+				                                              .dev = &one_dev,
+				                                              .memory_bytes = 1000,
+				                                              .block_ns = ns};
+			}
+			q[i] = (berth_request_kind){
+				.share = 1 - i, .read = 10, .answer = 2, .answering = answering[i]};
+			q[i].reading = *answering[i];
+		}
+		berth_request_task x = {.n_kinds = n, .n_batches = 2, .batch = batch, .kind = q};
+		assert_ok(berth_serving_requests(&x, 200, &mem, &tmp, plan, &err), &err);
+		assert_int_equal(plan[BERTH_TOGETHER].l.group[0].batch, n == 1 ? 2 : 1);
+		/* a prompt, and two tokens in one step or in two */
+		assert_near(plan[BERTH_TOGETHER].l.per_s, n == 1 ? 1e9 / 4000 : 1e9 / 6000, 1);
+	}
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
 static berth_status work(void *ctx, berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
 	berth_serving_plan plan;
@@ -560,6 +601,7 @@ int main(void)
 		cmocka_unit_test(test_pipelines),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_requests),
+		cmocka_unit_test(test_longest),
 		cmocka_unit_test(test_requests_inside),
 		cmocka_unit_test(test_against_all_plans),
 		cmocka_unit_test(test_many_servers),

@@ -274,7 +274,7 @@ static berth_status warned(void *ctx, berth_arena *mem, berth_arena *tmp, berth_
 	compiled_instance *c = ctx;
 	const char **text;
 	int32_t n;
-	return berth_system_warnings(&c->s, &c->g, mem, tmp, &text, &n, err);
+	return berth_system_warnings(&c->s, &c->g, NULL, mem, tmp, &text, &n, err);
 }
 
 static berth_status mended(void *ctx, berth_arena *mem, berth_arena *tmp, berth_err *err)

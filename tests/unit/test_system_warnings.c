@@ -33,7 +33,7 @@ static const char *told_of(const char *system, const char *graph, bool slips, be
 	if (graph)
 		assert_ok(berth_graph_parse_json("g.json", graph, strlen(graph), mem, &tmp, &g, &err), &err);
 	size_t used = berth_arena_get_mark(&tmp).used;
-	assert_ok(berth_system_warnings(&s, graph ? &g : NULL, mem, &tmp, &text, &n, &err), &err);
+	assert_ok(berth_system_warnings(&s, graph ? &g : NULL, NULL, mem, &tmp, &text, &n, &err), &err);
 	assert_int_equal(berth_arena_get_mark(&tmp).used, used);
 	for (int32_t i = 0; i < n; i++)
 		if (slips == (strstr(text[i], " meant?)") != NULL))
@@ -394,12 +394,12 @@ static void test_models(void **state)
 	                    ""); /* op_gap_s takes the place of the overhead */
 	assert_ok(berth_tarnawski_parse("w.json", workload, strlen(workload), &mem, &tmp, &g, &s, &err),
 	          &err);
-	assert_ok(berth_system_warnings(&s, &g, &mem, &tmp, &text, &n, &err), &err);
+	assert_ok(berth_system_warnings(&s, &g, NULL, &mem, &tmp, &text, &n, &err), &err);
 	assert_int_equal(n, 0);
 	const berth_system_row *row = berth_system_builtin_list(&n_rows);
 	for (int32_t i = 0; i < n_rows; i++) {
 		assert_ok(berth_system_builtin(row[i].name, &mem, &tmp, &s, &err), &err);
-		assert_ok(berth_system_warnings(&s, NULL, &mem, &tmp, &text, &n, &err), &err);
+		assert_ok(berth_system_warnings(&s, NULL, NULL, &mem, &tmp, &text, &n, &err), &err);
 		assert_int_equal(n, 0);
 	}
 	berth_arena_free(&mem);
@@ -420,7 +420,7 @@ static void test_nomem(void **state)
 		failing_allocator f;
 		failing_allocator_init(&f, k);
 		berth_arena mem = {.hook = &f.hook}, scratch = {.hook = &f.hook};
-		berth_status st = berth_system_warnings(&s, NULL, &mem, &scratch, &text, &n, &err);
+		berth_status st = berth_system_warnings(&s, NULL, NULL, &mem, &scratch, &text, &n, &err);
 		berth_arena_free(&mem);
 		berth_arena_free(&scratch);
 		assert_int_equal(f.live, 0);
