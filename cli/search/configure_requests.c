@@ -146,6 +146,7 @@ static berth_status tell(cli *c, requests *r, const berth_request_plan *best, be
 		cli_say("\n");
 	serve_tell_devices(r->v.x);
 	serve_tell_words(&r->v);
+	serve_tell_links(&r->v);
 	cli_say("\n");
 	return serve_print_groups(c, &r->v, err);
 }
@@ -216,21 +217,22 @@ static berth_status tell_infeasible(cli *c, const requests *r, berth_err *err)
 {
 	char a[32], b[32];
 	const serve_short *why = &r->why;
-	const char *text, *kept = "";
+	const char *text, *links, *kept = "";
 	BERTH_TRY(serve_tell_memory(c, why, &text, err));
+	BERTH_TRY(serve_name_links(c, &r->v, &links, err));
 	if (why->kept_s[0] + why->kept_s[1] <= 0)
 		return berth_fail(err, BERTH_EINFEASIBLE,
 		                  "the layers of %s with their caches fit nowhere on so many servers of "
-		                  "%s%s; give weights of fewer bits (the word weights), more memory or "
-		                  "servers",
-		                  c->args[0], r->v.s.name, text);
+		                  "%s%s%s; give weights of fewer bits (the word weights), more memory or "
+		                  "servers%s",
+		                  c->args[0], r->v.s.name, links, text, *links ? ", or links" : "");
 	text = "";
 	if (why->limit && strcmp(why->limit, "both") != 0)
-		text = berth_arena_printf(
-			&c->mem, "; %s<=%s is not possible, %s takes %s at the least", why->limit,
-			berth_text_seconds(a, why->asked),
-			strcmp(why->limit, "first") == 0 ? "reading the longest prompt" : "making a token",
-			berth_text_seconds(b, why->least));
+		text = berth_arena_printf(&c->mem, "; %s<=%s is not possible, %s takes %s at the least",
+		                          why->limit, berth_text_seconds(a, why->asked),
+		                          strcmp(why->limit, "first") == 0 ? "reading the longest prompt"
+		                                                           : "making a token",
+		                          berth_text_seconds(b, why->least));
 	else if (why->limit)
 		text = "; each of them alone may be possible";
 	if (why->kept_per_s > 0)
@@ -252,6 +254,8 @@ static berth_status tell_infeasible(cli *c, const requests *r, berth_err *err)
 static berth_status search(cli *c, requests *r, berth_err *err)
 {
 	BERTH_TRY(load_all(c, r, err));
+	r->v.x = &r->kind->reading;
+	BERTH_TRY(serve_find_links(c, &r->v, err));
 	BERTH_TRY(berth_serving_requests(&r->task, TRIES, &c->mem, &c->tmp, r->plan, err));
 	return fmax(r->plan[BERTH_TOGETHER].l.per_s, r->plan[BERTH_APART].l.per_s) > 0 ? BERTH_OK
 	                                                                               : find_why(c, r, err);
@@ -306,7 +310,6 @@ berth_status configure_requests(cli *c, const configure_view *m, const configure
 	const berth_request_plan *best = &r->plan[r->v.apart ? BERTH_APART : BERTH_TOGETHER];
 	r->v.layout = best->l;
 	r->v.layout.bound_per_s = fmax(r->plan->l.bound_per_s, r->plan[BERTH_APART].l.bound_per_s);
-	r->v.x = &r->kind->reading;
 	if (a->to.path && best->l.per_s > 0)
 		BERTH_TRY(serve_write(c, &r->v, a->to.path, a->to.target, err));
 	BERTH_TRY(serve_result(c, &r->v, err));

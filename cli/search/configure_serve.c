@@ -239,6 +239,12 @@ static berth_status lay_out(cli *c, view *v, const berth_serving *all, const ber
 		                                      &c->tmp, &found, err);
 		berth_err why = *err;
 		BERTH_TRY(st != BERTH_EINVAL ? st : berth_fail(err, st, "option --layout: %s", why.msg));
+		const char *links;
+		BERTH_TRY(serve_name_links(c, v, &links, err));
+		if (!(found.per_s > 0))
+			return berth_fail(
+				err, BERTH_EINFEASIBLE,
+				"option --layout: nothing passes through all layers on these nodes%s", links);
 	} else {
 		if (berth_serving_same_devices(v->x, at))
 			BERTH_TRY(berth_serving_layout(v->x, &v->plan, &c->mem, &c->tmp, &start, err));
@@ -379,6 +385,34 @@ static berth_status try_within(cli *c, view *v, berth_serving *at, const configu
 	return solve(c, v, at, m, steps, err);
 }
 
+berth_status serve_find_links(cli *c, view *v, berth_err *err)
+{
+	const berth_serving *x = v->x;
+	const char **name;
+	BERTH_TRY_NEW(&c->mem, x->n_kinds * x->n_kinds, err, name);
+	v->no_link = name;
+	for (int32_t k = 0; k < x->n_kinds; k++)
+		for (int32_t o = 0; o < x->n_kinds; o++) {
+			if (berth_serving_link_ns(x, k, o) >= 0)
+				continue;
+			const char *text =
+				berth_arena_printf(&c->mem, "%s to %s", x->kind[k].name, x->kind[o].name);
+			BERTH_TRY(berth_got(text, err));
+			name[v->n_no_links++] = text;
+		}
+	return BERTH_OK;
+}
+
+berth_status serve_name_links(cli *c, const view *v, const char **text, berth_err *err)
+{
+	*text = "";
+	if (v->n_no_links == 0)
+		return BERTH_OK;
+	*text = cli_join(c, berth_result_texts(v->no_link, v->n_no_links), ", ", err);
+	*text = *text ? berth_arena_printf(&c->mem, ", where no link goes from %.300s", *text) : NULL;
+	return berth_got(*text, err);
+}
+
 bool serve_lacks_memory(const berth_serving *x, serve_short *why)
 {
 	double need = (double)x->work_bytes, has = 0, most = 0, most_need = 0;
@@ -405,13 +439,13 @@ bool serve_lacks_memory(const berth_serving *x, serve_short *why)
 berth_status serve_tell_memory(cli *c, const serve_short *why, const char **text, berth_err *err)
 {
 	char a[32], b[32];
-	*text = why->limit ? berth_arena_printf(&c->mem, ": %s %s at the least, and %s %s",
-	                                        why->one ? "a layer needs" : "they need",
-	                                        berth_text_bytes(a, why->least),
-	                                        why->one ? "no device has more than"
-	                                                 : "all devices together have",
-	                                        berth_text_bytes(b, why->asked))
-	                   : "";
+	*text = why->limit
+	                ? berth_arena_printf(
+				  &c->mem, ": %s %s at the least, and %s %s",
+				  why->one ? "a layer needs" : "they need", berth_text_bytes(a, why->least),
+				  why->one ? "no device has more than" : "all devices together have",
+				  berth_text_bytes(b, why->asked))
+	                : "";
 	return berth_got(*text, err);
 }
 
@@ -457,13 +491,15 @@ static berth_status tell_infeasible(cli *c, const view *v, berth_err *err)
 {
 	char a[32], b[32], d[32];
 	const serve_short *why = v->why;
-	const char *text;
+	const char *text, *links;
 	BERTH_TRY(serve_tell_memory(c, why, &text, err));
+	BERTH_TRY(serve_name_links(c, v, &links, err));
 	if (why->kept_s[0] <= 0)
-		return berth_fail(err, BERTH_EINFEASIBLE,
-		                  "the layers of %s fit nowhere on so many servers of %s%s; give weights of "
-		                  "fewer bits (the word weights), more memory, or more servers",
-		                  c->args[0], v->s.name, text);
+		return berth_fail(
+			err, BERTH_EINFEASIBLE,
+			"the layers of %s fit nowhere on so many servers of %s%s%s; give weights of "
+			"fewer bits (the word weights), more memory, or more servers%s",
+			c->args[0], v->s.name, links, text, *links ? ", or links" : "");
 	text = "";
 	if (why->limit)
 		text = berth_arena_printf(&c->mem, "; none is possible, a sample takes %s at the least",
@@ -514,6 +550,7 @@ berth_status configure_serve(cli *c, const configure_view *m, const cli_texts *s
 	BERTH_TRY(open_batches(c, m, &v, servers, &at, err));
 	BERTH_TRY(serve_warn(c, m->on, &v, at, m->n_batches, m->graph, err));
 	BERTH_TRY(find_sample(c, &v, m->n_batches > 1 || *m->batch > 1, err));
+	BERTH_TRY(serve_find_links(c, &v, err));
 	BERTH_TRY(serve_watch_open(c, budget, "samples", &v.watch, err));
 	berth_status st = search(c, &v, at, m, steps, &why, err);
 	serve_watch_close(&v.watch);

@@ -11,10 +11,10 @@ typedef struct serve_short {
 	/* Proven to fail first: memory, latency, first, token; both: each of the last two alone may be kept.
 	 * NULL: unknown */
 	const char *limit;
-	double asked, least;   /* seconds; bytes that there are, and that are needed. NAN: unknown */
-	bool one;              /* bytes of one device, and of one layer */
-	double kept_s[2];      /* limits that something keeps: of a sample, or first and token; 0: none */
-	double kept_per_s;     /* by that; 0: nothing was found */
+	double asked, least; /* seconds; bytes that there are, and that are needed. NAN: unknown */
+	bool one;            /* bytes of one device, and of one layer */
+	double kept_s[2];    /* limits that something keeps: of a sample, or first and token; 0: none */
+	double kept_per_s;   /* by that; 0: nothing was found */
 } serve_short;
 
 /* What an engine is told of the model beside its layers. */
@@ -51,6 +51,8 @@ typedef struct serve_view {
 	int64_t sequences;  /* of a sample */
 	serve_engine engine; /* zero: JSON or nothing is written */
 	bool apart;                         /* of twice the layers, the first half reads */
+	const char *const *no_link;         /* [n_no_links] "a to b": kinds of servers without one */
+	int32_t n_no_links;
 } serve_view;
 
 enum { SERVE_MOST_LENGTHS = 16 };
@@ -61,6 +63,10 @@ berth_status serve_read_requests(cli *c, const cli_texts *given, berth_request_k
                                  int64_t *longest, berth_err *err);
 /* --serve into v->n_servers, for the hosts of v->c. Fails: BERTH_EINVAL. */
 berth_status serve_read_servers(cli *c, const cli_texts *given, serve_view *v, berth_err *err);
+/* The kinds of v->x without links, into v. Fails: BERTH_ENOMEM. */
+berth_status serve_find_links(cli *c, serve_view *v, berth_err *err);
+/* ", where no link goes from a to b"; empty where all have links. In c->mem. */
+berth_status serve_name_links(cli *c, const serve_view *v, const char **text, berth_err *err);
 /* The bytes that layers of x need at the least, where nodes have too few: true, and into why. */
 bool serve_lacks_memory(const berth_serving *x, serve_short *why);
 /* ": they need 3 GB, and ..."; empty where that is unknown. In c->mem. */
@@ -85,6 +91,8 @@ void serve_tell_words(const serve_view *v);
  * and as cli_strict. */
 berth_status serve_warn(cli *c, const char *on, const serve_view *v, const berth_serving *x, int32_t n,
                         const berth_graph *g, berth_err *err);
+/* Which kinds have no links, if any. */
+void serve_tell_links(const serve_view *v);
 /* v->layout as a table. Fails: BERTH_ENOMEM. */
 berth_status serve_print_groups(cli *c, const serve_view *v, berth_err *err);
 /* Copies, as long as layers held singly do not serve a thousandth more; as text. Fails: BERTH_ENOMEM. */

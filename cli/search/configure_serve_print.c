@@ -111,6 +111,8 @@ static double or_null(double x)
 	   v->requests[v->apart].first_s)                                                                    \
 	IF(v->requests, NUMBER, "token_s", "s", "of the longest request, on the longest way",                \
 	   v->requests[v->apart].token_s)                                                                    \
+	IF(v->n_no_links, TEXTS, "no_links", "",                                                             \
+	   "between kinds of servers: `a to b`; missing: all have some", v->no_link, v->n_no_links)          \
 	K(LIST(node_kind), "layout", "", "which devices hold which layers, by the first of these", nodes)    \
 	K(LIST(way_kind), "ways", "", "how requests go from one to the next", ways)                          \
 	IF(v->why, OBJECT(short_kind), "short", "", "missing: something was found", why)
@@ -341,6 +343,14 @@ static berth_status print_layout(cli *c, const view *v, berth_err *err)
 	return serve_print_groups(c, v, err);
 }
 
+void serve_tell_links(const view *v)
+{
+	for (int32_t i = 0; i < v->n_no_links; i++)
+		cli_say("%s%s", i ? ", " : "no link goes from ", v->no_link[i]);
+	if (v->n_no_links)
+		cli_say("\n");
+}
+
 berth_status serve_tell(cli *c, const view *v, berth_err *err)
 {
 	bool more = v->layout.per_s > v->plan.per_s * BERTH_MORE_THAN_COPIES;
@@ -350,5 +360,9 @@ berth_status serve_tell(cli *c, const view *v, berth_err *err)
 		cli_say("\n");
 	if (v->most_s > 0 && !more && v->plan.n_copies > 0 && serve_has_layouts(v))
 		cli_say("\nno layout within the limit has more than %.4g samples/s\n", v->layout.bound_per_s);
-	return more ? print_layout(c, v, err) : BERTH_OK;
+	if (more)
+		BERTH_TRY(print_layout(c, v, err));
+	if (serve_found(v))
+		serve_tell_links(v);
+	return BERTH_OK;
 }

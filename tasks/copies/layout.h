@@ -10,7 +10,7 @@
 
 #include "arena.h"
 
-enum { BERTH_MOST_LAYOUT_LAYERS = 512 };
+enum { BERTH_MOST_LAYOUT_LAYERS = 512, BERTH_MOST_LAYOUT_KINDS = 8 /* that have times */ };
 
 /* Equal nodes. */
 typedef struct berth_layout_kind {
@@ -28,26 +28,31 @@ typedef struct berth_layout_kind {
 	const double *most_per_s, *most_batch;
 	int32_t n_most;
 	const int64_t *batch; /* [as per_s] that per_s is at; NULL: nobody asks */
+	/* [as per_s] whose links hold for what it passes on, and for what it gets; NULL: the first */
+	const int32_t *link_out, *link_in;
 } berth_layout_kind;
 
 typedef struct berth_layout_task {
 	int32_t n_layers, n_kinds;
 	const berth_layout_kind *kind; /* [n_kinds] */
-	/* [n_kinds][n_kinds] requests a second from a node of the one kind to one of the other, each pair
-	 * with a link of its own; INFINITY: no limit; 0: no link. NULL: no limits */
+	/* [n_links][n_kinds][n_kinds] requests a second that a node of the one kind passes on to all of the
+	 * other together, and that one of the other gets from all of the one; INFINITY: no limit; 0: no link.
+	 * NULL: no limits */
 	const double *link_per_s;
 	bool aligned;
 	double most_s; /* that a request may take through all layers; 0: no limit. The bound alone knows it */
 	/* Its time and its cancel end a search, with what it has, and a bound, as berth_layout_over says;
 	 * NULL: nothing does */
 	const struct berth_search_cfg *cfg;
+	const double *link_s; /* [as link_per_s] that a request is on the way, by link_out; NULL: no time */
+	int32_t n_links;      /* 0: one */
 } berth_layout_task;
 
 /* n nodes of a kind with the layers from .. to-1. */
 typedef struct berth_layout_group {
 	int32_t kind, from, to;
 	int64_t n;
-	double per_s; /* requests a second that come to all of them together, at most n times the rate */
+	double per_s;  /* requests a second that come to all of them together, at most n times the rate */
 	int64_t batch; /* of their steps; 0: nobody has said */
 } berth_layout_group;
 
@@ -74,14 +79,15 @@ typedef struct berth_layers {
 berth_status berth_layout_flow(const berth_layout_task *x, berth_layers *out, berth_arena *mem,
                                berth_arena *tmp, berth_err *err);
 
-/* Of a flow's ways the one that takes longest, by the kinds' time_s or other such tables [n_kinds]. tmp is
- * scratch, reset at exit. Fails: BERTH_ENOMEM. */
+/* Of a flow's ways the one that takes longest, by time_s and link_s or by other such tables, time_s
+ * [n_kinds]. tmp is scratch, reset at exit. Fails: BERTH_ENOMEM. */
 berth_status berth_layout_longest(const berth_layout_task *x, const berth_layers *l, double *const *time_s,
-                                  berth_arena *tmp, double *longest_s, berth_err *err);
+                                  const double *link_s, berth_arena *tmp, double *longest_s, berth_err *err);
 
-/* The least that a request takes through all layers by tables [n_kinds] like time_s, INFINITY where a node
- * cannot hold the range, whatever per_s says; INFINITY: none can. O(kinds * ranges). */
-double berth_layout_quickest(const berth_layout_task *x, double *const *time_s);
+/* The least that a request takes through all layers by such tables, of at most BERTH_MOST_LAYOUT_KINDS;
+ * INFINITY where a node cannot hold the range, whatever per_s says; INFINITY: none can. No way where the
+ * first link_per_s is 0. O(kinds * ranges). */
+double berth_layout_quickest(const berth_layout_task *x, double *const *time_s, const double *link_s);
 
 /* A group on a path, and the layers from .. to-1 that it runs there: it may hold more. */
 typedef struct berth_layout_stage {

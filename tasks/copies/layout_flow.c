@@ -50,21 +50,48 @@ static bool follows(const berth_layout_task *x, const berth_layout_group *a, con
 	return x->aligned ? a->to == b->from : b->from <= a->to && a->to < b->to;
 }
 
-/* Nodes: source, sink, and two a group with its rate between them. All rates together are some 2^50
- * units. */
-static berth_status join_groups(const berth_layout_task *x, const berth_layers *l, berth_flow *f,
-                                double *units, berth_arena *tmp, berth_err *err)
+/* The place in link_per_s and link_s of what a group passes on to nodes of kind to, or gets from such. */
+static int32_t link_at(const berth_layout_task *x, const berth_layout_group *g, int32_t other, bool gets)
 {
-	int32_t n = l->n_groups;
+	const berth_layout_kind *k = &x->kind[g->kind];
+	const int32_t *link = gets ? k->link_in : k->link_out;
+	int32_t at = link ? link[g->from * (x->n_layers + 1) + g->to] : 0, from = gets ? other : g->kind;
+	return (at * x->n_kinds + from) * x->n_kinds + (gets ? g->kind : other);
+}
+
+/* A group's ports to and from each kind, behind the nodes of groups. */
+static int32_t port_of(const berth_layout_task *x, int32_t n, int32_t group, int32_t other, bool gets)
+{
+	return 2 * n + 2 + 2 * (group * x->n_kinds + other) + gets;
+}
+
+static double link_rate(const berth_layout_task *x, const berth_layout_group *g, int32_t other, bool gets)
+{
+	return x->link_per_s ? x->link_per_s[link_at(x, g, other, gets)] : INFINITY;
+}
+
+/* Nodes: source, sink, two a group with its rate between them, and with links its ports. All rates together
+ * are some 2^50 units. *first: the arc of the first way. */
+static berth_status join_groups(const berth_layout_task *x, const berth_layers *l, berth_flow *f,
+                                double *units, int64_t *first, berth_arena *tmp, berth_err *err)
+{
+	int32_t n = l->n_groups, ports = x->link_per_s ? 2 * n * x->n_kinds : 0;
 	double all = 0;
 	for (int32_t i = 0; i < n; i++)
 		all += (double)l->group[i].n * rate_of(x, &l->group[i]);
 	*units = exp2(floor(50 - log2(fmax(all, 1e-300)))); /* a power, so that whole rates stay whole */
-	BERTH_TRY(berth_flow_new(2 * n + 2, (int64_t)n * n + 3 * n, tmp, f, err));
+	BERTH_TRY(berth_flow_new(2 * n + 2 + ports, (int64_t)n * n + 3 * n + ports, tmp, f, err));
 	for (int32_t i = 0; i < n; i++) {
 		const berth_layout_group *a = &l->group[i];
 		berth_flow_join(f, 2 + 2 * i, 3 + 2 * i, whole_rate((double)a->n * rate_of(x, a), *units), 0);
 	}
+	for (int32_t i = 0; i < ports; i++) {
+		int32_t group = i / 2 / x->n_kinds, other = i / 2 % x->n_kinds, port = 2 * n + 2 + i;
+		const berth_layout_group *a = &l->group[group];
+		int64_t room = whole_rate((double)a->n * link_rate(x, a, other, i % 2), *units);
+		berth_flow_join(f, i % 2 ? port : 3 + 2 * group, i % 2 ? 2 + 2 * group : port, room, 0);
+	}
+	*first = f->n_arcs;
 	for (int32_t i = 0; i < n; i++) {
 		const berth_layout_group *a = &l->group[i];
 		if (a->from == 0)
@@ -73,22 +100,29 @@ static berth_status join_groups(const berth_layout_task *x, const berth_layers *
 			berth_flow_join(f, 3 + 2 * i, 1, BERTH_FLOW_ENDLESS, 0);
 		for (int32_t j = 0; j < n; j++) {
 			const berth_layout_group *b = &l->group[j];
-			double link =
-				x->link_per_s ? x->link_per_s[a->kind * x->n_kinds + b->kind] : INFINITY;
-			if (follows(x, a, b))
-				berth_flow_join(f, 3 + 2 * i, 2 + 2 * j,
-				                whole_rate((double)a->n * (double)b->n * link, *units), 0);
+			if (follows(x, a, b) && link_rate(x, a, b->kind, false) > 0 &&
+			    link_rate(x, b, a->kind, true) > 0)
+				berth_flow_join(f, ports ? port_of(x, n, i, b->kind, false) : 3 + 2 * i,
+				                ports ? port_of(x, n, j, a->kind, true) : 2 + 2 * j,
+				                BERTH_FLOW_ENDLESS, 0);
 		}
 	}
 	return BERTH_OK;
 }
 
-static berth_status read_ways(const berth_layout_task *x, const berth_flow *f, double units,
+/* The group that such a node of the flow is part of. */
+static int32_t group_at(const berth_layout_task *x, const berth_layers *l, int32_t node)
+{
+	int32_t port = node - 2 - 2 * l->n_groups;
+	return port < 0 ? (node - 2) / 2 : port / 2 / x->n_kinds;
+}
+
+static berth_status read_ways(const berth_layout_task *x, const berth_flow *f, double units, int64_t first,
                               berth_layers *out, berth_arena *mem, berth_err *err)
 {
 	out->per_s = 0;
 	out->n_ways = 0;
-	for (int64_t a = 2 * out->n_groups; a < f->n_arcs; a += 2)
+	for (int64_t a = first; a < f->n_arcs; a += 2)
 		out->n_ways += f->room[a ^ 1] > 0;
 	BERTH_TRY_NEW(mem, out->n_ways, err, out->way);
 	out->n_ways = 0;
@@ -98,24 +132,25 @@ static berth_status read_ways(const berth_layout_task *x, const berth_flow *f, d
 		g->per_s = (double)f->room[2 * i + 1] / units;
 		g->batch = batch ? batch[g->from * (x->n_layers + 1) + g->to] : 0;
 	}
-	for (int64_t a = 2 * out->n_groups; a < f->n_arcs; a += 2) {
+	for (int64_t a = first; a < f->n_arcs; a += 2) {
 		if (f->room[a ^ 1] == 0)
 			continue;
 		int32_t from = f->to[a ^ 1], to = f->to[a];
 		double per_s = (double)f->room[a ^ 1] / units;
 		out->per_s += to == 1 ? per_s : 0;
-		out->way[out->n_ways++] = (berth_layout_way){from == 0 ? -1 : (from - 3) / 2,
-		                                             to == 1 ? -1 : (to - 2) / 2, per_s};
+		out->way[out->n_ways++] = (berth_layout_way){from == 0 ? -1 : group_at(x, out, from),
+		                                             to == 1 ? -1 : group_at(x, out, to), per_s};
 	}
 	return BERTH_OK;
 }
 
 /* Each way leads to a group that ends later. */
 berth_status berth_layout_longest(const berth_layout_task *x, const berth_layers *l, double *const *time_s,
-                                  berth_arena *tmp, double *longest_s, berth_err *err)
+                                  const double *link_s, berth_arena *tmp, double *longest_s, berth_err *err)
 {
 	bool more = true;
 	double *at_s;
+	link_s = time_s ? link_s : x->link_s;
 	BERTH_SCRATCH(tmp);
 	*longest_s = 0;
 	BERTH_TRY_NEW(tmp, l->n_groups + 1, err, at_s);
@@ -127,6 +162,9 @@ berth_status berth_layout_longest(const berth_layout_task *x, const berth_layers
 			double now = w->from < 0 ? 0 : at_s[w->from];
 			const double *own_s = !g ? NULL : time_s ? time_s[g->kind] : x->kind[g->kind].time_s;
 			now += own_s ? own_s[g->from * (x->n_layers + 1) + g->to] : 0;
+			now += link_s && g && w->from >= 0
+			               ? link_s[link_at(x, &l->group[w->from], g->kind, false)]
+			               : 0;
 			double *to = g ? &at_s[w->to] : longest_s;
 			more |= now > *to;
 			*to = fmax(*to, now);
@@ -147,25 +185,51 @@ berth_status berth_layout_flow(const berth_layout_task *x, berth_layers *out, be
 {
 	berth_flow f;
 	double units;
+	int64_t first;
 	BERTH_SCRATCH(tmp);
 	BERTH_TRY(check_groups(x, out, err));
-	BERTH_TRY(join_groups(x, out, &f, &units, tmp, err));
+	BERTH_TRY(join_groups(x, out, &f, &units, &first, tmp, err));
 	berth_flow_max(&f, 0, 1, to_the_end, NULL);
-	BERTH_TRY(read_ways(x, &f, units, out, mem, err));
-	return berth_layout_longest(x, out, NULL, tmp, &out->time_s, err);
+	BERTH_TRY(read_ways(x, &f, units, first, out, mem, err));
+	return berth_layout_longest(x, out, NULL, NULL, tmp, &out->time_s, err);
 }
 
-double berth_layout_quickest(const berth_layout_task *x, double *const *time_s)
+/* From a node of kind o on to one of kind k, by the links that are quickest. */
+static double least_way_s(const berth_layout_task *x, const double *link_s, int32_t o, int32_t k)
 {
-	double at_s[BERTH_MOST_LAYOUT_LAYERS + 1] = {0};
+	int32_t n = x->n_kinds, at = o * n + k;
+	double least = link_s ? INFINITY : 0;
+	for (int32_t i = 0; link_s && i < berth_max(x->n_links, 1); i++)
+		least = fmin(least, link_s[i * n * n + at]);
+	return x->link_per_s && x->link_per_s[at] <= 0 ? INFINITY : least;
+}
+
+double berth_layout_quickest(const berth_layout_task *x, double *const *time_s, const double *link_s)
+{
+	double at_s[BERTH_MOST_LAYOUT_LAYERS + 1][BERTH_MOST_LAYOUT_KINDS] = {{0}}, /* comes to a node there
+	                                                                             */
+		way_s[BERTH_MOST_LAYOUT_KINDS][BERTH_MOST_LAYOUT_KINDS];
 	int32_t L = x->n_layers;
-	for (int32_t t = 1; t <= L; t++) {
-		at_s[t] = INFINITY;
+	for (int32_t o = 0; o < x->n_kinds; o++)
 		for (int32_t k = 0; k < x->n_kinds; k++)
+			way_s[o][k] = least_way_s(x, link_s, o, k);
+	double best = INFINITY;
+	for (int32_t t = 1; t <= L; t++) {
+		double done_s[BERTH_MOST_LAYOUT_KINDS];
+		best = INFINITY;
+		for (int32_t k = 0; k < x->n_kinds; k++) {
+			done_s[k] = INFINITY;
 			for (int32_t f = 0; f < t && x->kind[k].n_nodes > 0; f++)
-				at_s[t] = fmin(at_s[t], at_s[f] + time_s[k][f * (L + 1) + t]);
+				done_s[k] = fmin(done_s[k], at_s[f][k] + time_s[k][f * (L + 1) + t]);
+			best = fmin(best, done_s[k]);
+		}
+		for (int32_t k = 0; k < x->n_kinds; k++) {
+			at_s[t][k] = INFINITY;
+			for (int32_t o = 0; o < x->n_kinds; o++)
+				at_s[t][k] = fmin(at_s[t][k], done_s[o] + way_s[o][k]);
+		}
 	}
-	return at_s[L];
+	return best;
 }
 
 /* ---- the bound ---- */

@@ -346,14 +346,15 @@ static berth_status check_task(const berth_layout_task *x, berth_err *err)
 				                  "a node of %.80s with layers %d to %d has %.10g requests a "
 				                  "second; expected 0 to 1e12",
 				                  d->name, i / (L + 1) + 1, i % (L + 1), d->per_s[i]);
-		for (int32_t o = 0; x->link_per_s && o < x->n_kinds; o++)
-			if (!(x->link_per_s[k * x->n_kinds + o] >= 0))
+		for (int32_t i = 0; x->link_per_s && i < berth_max(x->n_links, 1) * x->n_kinds; i++) {
+			int32_t o = i % x->n_kinds;
+			double per_s = x->link_per_s[(i / x->n_kinds * x->n_kinds + k) * x->n_kinds + o];
+			if (!(per_s >= 0))
 				return berth_fail(err, BERTH_EINVAL,
 				                  "links from %.80s to %.80s carry %.10g requests a second; "
-				                  "expected 0 or "
-				                  "more",
-				                  d->name, x->kind[o].name,
-				                  x->link_per_s[k * x->n_kinds + o]);
+				                  "expected 0 or more",
+				                  d->name, x->kind[o].name, per_s);
+		}
 	}
 	return BERTH_OK;
 }
@@ -470,8 +471,10 @@ static berth_status run(search *s, const berth_layers *start, int32_t effort, be
 	begin_with(s, s->best);
 	BERTH_TRY(flow_of(s, &now, mem, &per_s, err));
 	if (per_s < s->best_per_s * (1 - 1e-6) || s->n_units <= MOST_OUT) {
+		double most = fmin(1, (double)MOST_OUT / s->n_units); /* a flow takes that many times longer
+		                                                       */
 		s->best_per_s = per_s;
-		BERTH_TRY(raise(s, out->bound_per_s, effort, true, err));
+		BERTH_TRY(raise(s, out->bound_per_s, (int32_t)ceil(effort * most * most), true, err));
 	}
 	BERTH_TRY(leave_out(s, &now, mem, err));
 	out->per_s = now.per_s;

@@ -128,22 +128,37 @@ static int64_t time_through(pipeline *l, int64_t period_ns, int64_t border_ns)
 	return ns;
 }
 
-/* The shortest period, or the shortest at which a sample keeps its limit: the longer the period, the fewer
- * borders, and the more of the quick devices. That of the stages is returned; reach is as it says. */
-static int64_t period_of_stages(pipeline *l, berth_serving_group *g)
+/* Of those that the copy may have, in any order of its devices; -1: some have no link. */
+static int64_t slowest_border(const berth_serving *x, const berth_serving_group *g)
 {
-	const berth_serving *x = l->x;
-	int64_t border_ns = 0, low = shortest_period(l), high = low;
+	int64_t ns = 0;
 	int32_t n = 0;
 	bool whole = false;
 	for (int32_t k = 0; k < x->n_kinds; k++) {
 		n += g->n_devs[k];
 		whole |= g->servers[k] > 0;
 	}
-	for (int32_t k = 0; k < x->n_kinds; k++)
+	for (int32_t k = 0; k < x->n_kinds; k++) {
 		if (g->n_devs[k] > 0)
-			border_ns = berth_max(border_ns, berth_max(n > 1 || whole ? x->kind[k].inside_ns : 0,
-			                                           whole ? x->kind[k].outside_ns : 0));
+			ns = berth_max(ns, berth_max(n > 1 || whole ? x->kind[k].inside_ns : 0,
+			                             whole ? x->kind[k].outside_ns : 0));
+		for (int32_t o = 0; o < x->n_kinds; o++) {
+			if (g->servers[k] < (k == o ? 2 : 1) || g->servers[o] < 1)
+				continue;
+			if (x->link_ns[k][o] < 0)
+				return -1;
+			ns = berth_max(ns, x->link_ns[k][o]);
+		}
+	}
+	return ns;
+}
+
+/* The shortest period, or the shortest at which a sample keeps its limit: the longer the period, the fewer
+ * borders, and the more of the quick devices. That of the stages is returned; reach is as it says. */
+static int64_t period_of_stages(pipeline *l, berth_serving_group *g)
+{
+	const berth_serving *x = l->x;
+	int64_t border_ns = slowest_border(x, g), low = border_ns < 0 ? -1 : shortest_period(l), high = low;
 	g->period_ns = -1;
 	if (low < 0)
 		return -1;
@@ -207,7 +222,7 @@ typedef struct column {
 	double per_s;
 	int32_t servers[BERTH_MOST_SERVER_KINDS];
 	berth_serving_group copy; /* of the one copy */
-	int32_t kind;      /* of a server by itself; -1: several servers */
+	int32_t kind;             /* of a server by itself; -1: several servers */
 } column;
 
 typedef struct planner {

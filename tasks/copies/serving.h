@@ -18,24 +18,30 @@ enum {
 typedef struct berth_server_kind {
 	const char *name;
 	int64_t n_servers;
-	int32_t n_devs;                /* equal devices of a server; its other ones take no block */
-	const char *const *dev;        /* [n_devs] their names */
-	const int64_t *block_ns;       /* [n_blocks] on one of them; -1: cannot run there */
-	int64_t memory_bytes;          /* of one of them; -1: no limit */
-	/* What goes on between blocks takes that to another device at most; of borders that share a channel,
-	 * all that one server may have together. Outside: also to other servers, each on wires like its
-	 * host's. */
+	int32_t n_devs;          /* equal devices of a server; its other ones take no block */
+	const char *const *dev;  /* [n_devs] their names */
+	const int64_t *block_ns; /* [n_blocks] on one of them; -1: cannot run there */
+	int64_t memory_bytes;    /* of one of them; -1: no limit */
+	/* What goes on between blocks takes that to another device of the server at most; of borders that
+	 * share a channel, all that one server may have together. Outside: so on channels that its ways to
+	 * unlike servers share, or those inside and outside. */
 	int64_t inside_ns, outside_ns;
-	double byte_ns, inside_byte_ns; /* of a byte more, over the slower of both; inside */
+	double byte_ns, inside_byte_ns; /* of a byte more, over the slowest of its ways; inside */
 } berth_server_kind;
 
 /* What is to be served, and where. */
 typedef struct berth_serving {
 	int32_t n_blocks, n_kinds;
-	const int64_t *block_bytes; /* [n_blocks] weights and state */
+	const int64_t *block_bytes;       /* [n_blocks] weights and state */
 	const int64_t *block_state_bytes; /* [n_blocks] of these the state */
-	int64_t work_bytes;         /* that a device needs beside: tensors of its largest block */
+	int64_t work_bytes;               /* that a device needs beside: tensors of its largest block */
 	berth_server_kind kind[BERTH_MOST_SERVER_KINDS];
+	/* What goes on between blocks from a device of one kind to one of another server of the other kind
+	 * takes that, wherever both stand, each server on wires like its host's; -1: no link. A way over a
+	 * third server is none, over a host of which there is none (a switch) it is. */
+	int64_t link_ns[BERTH_MOST_SERVER_KINDS][BERTH_MOST_SERVER_KINDS];
+	/* So the way alone, where nothing else of the server is on it */
+	int64_t way_ns[BERTH_MOST_SERVER_KINDS][BERTH_MOST_SERVER_KINDS];
 	bool spans;      /* copies may stand on several servers */
 	int64_t most_ns; /* that a sample may take through all layers, no waiting counted; 0: no limit */
 	const struct berth_search_cfg *cfg; /* ends what is done on it, as in berth_layout_task */
@@ -71,6 +77,13 @@ typedef struct berth_serving_plan {
 berth_status berth_serving_new(const berth_problem *p, const berth_cluster *c,
                                const berth_granularity *blocks, const int64_t *n_servers, berth_arena *mem,
                                berth_arena *tmp, berth_serving *out, berth_err *err);
+
+/* What goes on from a device of kind k to any other one of kind o takes that at most, with what the ways to
+ * unlike servers share; -1: no link to all of them. */
+int64_t berth_serving_link_ns(const berth_serving *x, int32_t k, int32_t o);
+
+/* The same of one sample, by itself. */
+int64_t berth_serving_way_ns(const berth_serving *x, int32_t k, int32_t o);
 
 /* The shortest period of a copy on g->n_devs and g->servers, each device with blocks that follow each other,
  * by a dynamic program over how many of each kind were used; exact, but with x->most_ns on unlike devices.
@@ -109,11 +122,12 @@ bool berth_serving_same_devices(const berth_serving *a, const berth_serving *b);
  * the same model and servers at n batches, of batch [n] samples; a kind's devices are those of `at`, one of
  * them, and batches at which not all of these take part do not count for it. A node has the largest rate of
  * those whose weights, state and tensors it holds: the fewer its layers, the larger the batch may be. What
- * goes on between layers limits it, too. step_s [x->n_kinds][n_blocks+1], may be NULL: seconds a sample
- * through so many layers, as measured; a kind with any has no others, and holds as many layers as have one
- * (0: that of the next larger number). start: to begin with, and taken itself where little more is found.
- * With at->most_ns no way takes longer: a sample is at a node for a whole step, wherever it comes in, and
- * for what passes it on. In mem; tmp is scratch, another arena. Fails: as berth_layout_search. */
+ * goes on between layers limits the flow, too: what a node passes on at its batch, and what it gets. step_s
+ * [x->n_kinds][n_blocks+1], may be NULL: seconds a sample through so many layers, as measured; a kind with
+ * any has no others, and holds as many layers as have one (0: that of the next larger number). start: to
+ * begin with, and taken itself where little more is found. With at->most_ns no way takes longer: a sample is
+ * at a node for a whole step, wherever it comes in, and on the links between. In mem; tmp is scratch, another
+ * arena. Fails: as berth_layout_search. */
 berth_status berth_serving_lay(const berth_serving *x, const int64_t *batch, int32_t n,
                                const berth_serving *at, const double *step_s, const berth_layers *start,
                                int32_t tries, berth_arena *mem, berth_arena *tmp, berth_layers *out,

@@ -86,18 +86,20 @@ static int32_t main_device(const berth_problem *p, const berth_cluster *c, int32
  * over one at most, whatever copies the server has. */
 typedef struct users {
 	int32_t send, receive, send_out, receive_in; /* out, in: to and from other hosts */
+	uint32_t peers;                              /* kinds at the other ends; INSIDE: the server itself */
+	double hop_s;                                /* the longest */
 } users;
 
-/* What is found on the way of the borders of a server. */
+enum { INSIDE = BERTH_MOST_SERVER_KINDS, LEFT_OUT, ALL_KINDS = -1, ALL_HOSTS = -2 /* left out ones, too */ };
+
+/* What is found on the ways of the borders of a server. */
 typedef struct ways {
 	const berth_problem *border;
 	const berth_cluster *c;
-	bool *mine; /* [n_devs] devices of the kind */
-	int32_t host;
-	users *use;                   /* [n_channels] */
-	int32_t *seen;                /* [n_channels][4] device + 1 that was counted last */
-	double *inside_s, *outside_s; /* [n_channels] longest hop */
-	berth_server_kind *k;
+	const int64_t *n_servers;
+	const int32_t *dev_kind; /* [n_devs] -1: takes no part */
+	users *use;              /* [n_channels] */
+	int32_t *seen;           /* [n_channels][4] device + 1 that was counted last */
 } ways;
 
 static void count_user(int32_t *n, int32_t *seen, int32_t dev)
@@ -106,71 +108,153 @@ static void count_user(int32_t *n, int32_t *seen, int32_t dev)
 	*seen = dev + 1;
 }
 
-/* The way from the kind's device dev to another one, or back from there. */
-static void follow_way(ways *w, int32_t dev, int32_t other, bool back)
+/* The way from the device dev to another one, or back from there; what it takes, -1 where it goes over a
+ * third server. */
+static int64_t follow_way(ways *w, int32_t dev, int32_t other, bool back)
 {
 	const berth_problem *p = w->border;
 	const berth_system *s = w->c->s;
-	bool out = w->c->dev_host[other] != w->host;
-	if (dev == other || (!out && !w->mine[other]))
-		return;
+	const int32_t *host = w->c->dev_host;
+	bool out = host[other] != host[dev];
 	int32_t pair = back ? other * s->n_devs + dev : dev * s->n_devs + other;
 	int32_t route = p->class_pair_route[pair];
-	int64_t *most = out ? &w->k->outside_ns : &w->k->inside_ns;
-	*most = p->class_pair_ns[pair] > *most ? p->class_pair_ns[pair] : *most;
+	BERTH_EACH (i, p->route_off, route) {
+		int32_t to = host[s->link_to[p->route_link[i]]];
+		if (to != host[dev] && to != host[other] && w->n_servers[to] > 0)
+			return -1;
+	}
 	BERTH_EACH (i, p->route_off, route) {
 		int32_t l = p->route_link[i], *seen = &w->seen[4 * s->link_channel[l]];
 		users *u = &w->use[s->link_channel[l]];
-		double *hop_s = &(out ? w->outside_s : w->inside_s)[s->link_channel[l]];
-		*hop_s = fmax(*hop_s,
-		              s->link_latency_s[l] + (double)p->g->tensor_bytes[0] / s->link_bandwidth[l]);
+		u->hop_s = fmax(u->hop_s,
+		                s->link_latency_s[l] + (double)p->g->tensor_bytes[0] / s->link_bandwidth[l]);
+		u->peers |= 1u << (!out ? INSIDE : w->dev_kind[other] < 0 ? LEFT_OUT : w->dev_kind[other]);
 		count_user(back ? &u->receive : &u->send, &seen[back], dev);
 		if (out)
 			count_user(back ? &u->receive_in : &u->send_out, &seen[2 + back], dev);
 	}
+	return p->class_pair_ns[pair];
 }
 
-static void at_least(int64_t *ns, int32_t n, double hop_s)
+/* All ways between devices of kind k of that host and those of kind o outside or inside of it; what those
+ * there, or with `back` those from there, take at most. -1: none, or to kind o one over a third server. */
+static int64_t follow_ways(ways *w, int32_t host, int32_t k, int32_t o, bool inside, bool back)
 {
-	int64_t sum = (int64_t)fmin(ceil(n * hop_s * 1e9), 1e18);
-	*ns = sum > *ns ? sum : *ns;
-}
-
-/* The slowest way, and what the borders that share a channel take together. Where no copy of a server has a
- * shorter period than all borders of its devices take on a channel, the copies together do not take more of
- * it than there is. */
-static berth_status time_ways(const berth_problem *p, const berth_cluster *c, int32_t dev,
-                              const berth_problem *border, berth_arena *tmp, berth_server_kind *k,
-                              berth_err *err)
-{
-	int32_t n = c->s->n_devs, channels = c->s->n_channels;
-	ways w = {.border = border, .c = c, .host = c->dev_host[dev], .k = k};
-	BERTH_TRY_NEW(tmp, n, err, w.mine);
-	BERTH_TRY_NEW(tmp, channels, err, w.use);
-	BERTH_TRY_NEW(tmp, 4 * channels, err, w.seen);
-	BERTH_TRY_NEW(tmp, channels, err, w.inside_s, w.outside_s);
+	int32_t n = w->c->s->n_devs;
+	int64_t most = -1;
 	for (int32_t a = 0; a < n; a++)
-		w.mine[a] = c->dev_host[a] == w.host && same_work(p, a, dev);
-	for (int32_t a = 0; a < n; a++)
-		for (int32_t b = 0; b < n && w.mine[a]; b++) {
-			follow_way(&w, a, b, false);
-			follow_way(&w, a, b, true);
+		for (int32_t b = 0; b < n; b++) {
+			const int32_t *at = w->c->dev_host;
+			if (a == b || w->dev_kind[a] != k || at[a] != host || (at[b] == host) != inside ||
+			    (o >= 0 ? w->dev_kind[b] != o : o == ALL_KINDS && w->dev_kind[b] < 0))
+				continue;
+			int64_t there = follow_way(w, a, b, back), from = follow_way(w, a, b, !back);
+			if (o >= 0 && (there < 0 || from < 0))
+				return -1;
+			most = berth_max(most, there);
 		}
-	for (int32_t i = 0; i < channels && c->s->contention; i++) {
-		const users *u = &w.use[i];
-		int32_t inside = u->send < u->receive ? u->send : u->receive,
-			all = u->send + u->receive_in < u->receive + u->send_out ? u->send + u->receive_in
-		                                                                 : u->receive + u->send_out;
-		at_least(&k->inside_ns, inside < k->n_devs ? inside : k->n_devs - 1, w.inside_s[i]);
-		if (w.outside_s[i] > 0)
-			at_least(&k->outside_ns, all, fmax(w.inside_s[i], w.outside_s[i]));
+	return most;
+}
+
+static void forget_users(ways *w)
+{
+	BERTH_CLEAR(w->use, w->c->s->n_channels);
+	BERTH_CLEAR(w->seen, 4 * w->c->s->n_channels);
+}
+
+static int64_t at_least(int64_t ns, int64_t n, double hop_s)
+{
+	return berth_max(ns, (int64_t)fmin(ceil((double)n * hop_s * 1e9), 1e18));
+}
+
+/* To servers of kind o, and back from these: as one side sees it. What one server may have on a channel goes
+ * one after the other. */
+static int64_t time_link(ways *w, int32_t host, int32_t k, int32_t o, bool back, int64_t *way_ns)
+{
+	forget_users(w);
+	int64_t ns = follow_ways(w, host, k, o, false, back);
+	*way_ns = berth_max(*way_ns, ns);
+	for (int32_t i = 0; i < w->c->s->n_channels && w->c->s->contention && ns >= 0; i++) {
+		const users *u = &w->use[i];
+		if ((back ? u->receive : u->send) > 0)
+			ns = at_least(ns, u->send + u->receive, u->hop_s);
 	}
-	return BERTH_OK;
+	return ns;
+}
+
+/* Where no copy of a server has a shorter period than all borders of its devices take on a channel, the
+ * copies together do not take more of it than there is. */
+static void time_server(ways *w, int32_t host, int32_t k, berth_server_kind *d)
+{
+	const berth_system *s = w->c->s;
+	forget_users(w);
+	d->inside_ns = berth_max(0, follow_ways(w, host, k, k, true, false));
+	for (int32_t i = 0; i < s->n_channels && s->contention; i++) {
+		const users *u = &w->use[i];
+		int64_t both = berth_min(u->send, u->receive);
+		d->inside_ns = at_least(d->inside_ns, berth_min(both, d->n_devs - 1), u->hop_s);
+	}
+	d->outside_ns = 0;
+	follow_ways(w, host, k, ALL_KINDS, false, false);
+	for (int32_t i = 0; i < s->n_channels && s->contention; i++) {
+		const users *u = &w->use[i];
+		if (u->peers & (u->peers - 1)) /* more than one */
+			d->outside_ns = at_least(d->outside_ns,
+			                         berth_min(u->send + u->receive_in, u->receive + u->send_out),
+			                         u->hop_s);
+	}
+}
+
+/* root [n_kinds] the first host of each kind; many: it has others that are equal. Of one host alone the file
+ * does not say how others like it are reached: by its slowest way to any. */
+static void time_ways(ways *w, const int32_t *root, const bool *many, berth_serving *x)
+{
+	for (int32_t k = 0; k < x->n_kinds; k++) {
+		time_server(w, root[k], k, &x->kind[k]);
+		for (int32_t o = 0; o < x->n_kinds; o++) {
+			int64_t *way_ns = &x->way_ns[k][o],
+				there = time_link(w, root[k], k, o, false, way_ns),
+				from = time_link(w, root[o], o, k, true, way_ns);
+			x->link_ns[k][o] = there < 0 || from < 0 ? -1 : berth_max(there, from);
+		}
+	}
+	for (int32_t k = 0; k < x->n_kinds; k++)
+		if (!many[k])
+			x->link_ns[k][k] =
+				berth_max(time_link(w, root[k], k, ALL_HOSTS, false, &x->way_ns[k][k]),
+			                  time_link(w, root[k], k, ALL_HOSTS, true, &x->way_ns[k][k]));
+}
+
+int64_t berth_serving_way_ns(const berth_serving *x, int32_t k, int32_t o)
+{
+	const berth_server_kind *d = &x->kind[k];
+	if (k != o)
+		return x->way_ns[k][o];
+	return d->n_servers < 2 ? d->inside_ns : berth_max(x->way_ns[k][k], d->inside_ns);
+}
+
+static int64_t slowest_way(const berth_serving *x, int32_t k)
+{
+	int64_t ns = berth_max(x->kind[k].inside_ns, x->kind[k].outside_ns);
+	for (int32_t o = 0; o < x->n_kinds; o++)
+		ns = berth_max(ns, berth_max(x->link_ns[k][o], x->link_ns[o][k]));
+	return ns;
+}
+
+int64_t berth_serving_link_ns(const berth_serving *x, int32_t k, int32_t o)
+{
+	const berth_server_kind *d = &x->kind[k];
+	int64_t ns = x->link_ns[k][o];
+	if (k == o && d->n_servers < 2)
+		ns = d->inside_ns;
+	else if (k == o && ns >= 0)
+		ns = berth_max(ns, d->inside_ns);
+	return ns < 0 ? -1 : berth_max(ns, x->spans || d->n_servers > 1 ? d->outside_ns : 0);
 }
 
 static berth_status add_kind(const berth_problem *p, const berth_cluster *c, const berth_granularity *blocks,
-                             int32_t host, int64_t n_servers, const berth_problem border[2], berth_serving *x,
-                             berth_arena *mem, berth_arena *tmp, berth_err *err)
+                             int32_t host, int64_t n_servers, int32_t *dev_kind, berth_serving *x,
+                             berth_arena *mem, berth_err *err)
 {
 	berth_server_kind *k = &x->kind[x->n_kinds];
 	if (x->n_kinds == BERTH_MOST_SERVER_KINDS)
@@ -190,14 +274,10 @@ static berth_status add_kind(const berth_problem *p, const berth_cluster *c, con
 			                  "device '%s' has %d slots: pipelines of layers are for devices "
 			                  "with one; leave out its \"slots\"",
 			                  c->s->dev_name[c->host_dev[i]], c->s->dev_slots[c->host_dev[i]]);
+	for (int32_t d = 0; d < c->s->n_devs; d++)
+		if (c->host_like[c->dev_host[d]] == host && same_work(p, d, dev))
+			dev_kind[d] = x->n_kinds;
 	k->memory_bytes = berth_dev_most_bytes(p, dev);
-	berth_server_kind more = *k;
-	BERTH_TRY(time_ways(p, c, dev, &border[0], tmp, k, err));
-	BERTH_TRY(time_ways(p, c, dev, &border[1], tmp, &more, err));
-	k->inside_byte_ns = (double)(more.inside_ns - k->inside_ns) / (double)more_bytes(c->s);
-	k->byte_ns = (double)(berth_max(more.inside_ns, more.outside_ns) -
-	                      berth_max(k->inside_ns, k->outside_ns)) /
-	             (double)more_bytes(c->s);
 	x->n_kinds++;
 	int64_t *ns;
 	BERTH_TRY_NEW(mem, blocks->n_blocks, err, ns);
@@ -209,12 +289,37 @@ static berth_status add_kind(const berth_problem *p, const berth_cluster *c, con
 	return BERTH_OK;
 }
 
+/* Over the hosts' links, borders of as many bytes; and what a byte more takes. */
+static berth_status time_links(const berth_cluster *c, int64_t bytes, const int64_t *n_servers,
+                               const int32_t *dev_kind, const int32_t *root, const bool *many,
+                               berth_serving *x, berth_arena *mem, berth_arena *tmp, berth_err *err)
+{
+	berth_problem border[2];
+	berth_serving more = *x;
+	ways w = {.c = c, .n_servers = n_servers, .dev_kind = dev_kind, .border = &border[0]};
+	BERTH_TRY_NEW(tmp, c->s->n_channels, err, w.use);
+	BERTH_TRY_NEW(tmp, 4 * c->s->n_channels, err, w.seen);
+	BERTH_TRY(berth_cluster_probe(c, bytes, mem, tmp, &border[0], err));
+	BERTH_TRY(berth_cluster_probe(c, bytes + more_bytes(c->s), mem, tmp, &border[1], err));
+	time_ways(&w, root, many, x);
+	w.border = &border[1];
+	time_ways(&w, root, many, &more);
+	for (int32_t k = 0; k < x->n_kinds; k++) {
+		berth_server_kind *d = &x->kind[k];
+		d->inside_byte_ns =
+			(double)(more.kind[k].inside_ns - d->inside_ns) / (double)more_bytes(c->s);
+		d->byte_ns = (double)(slowest_way(&more, k) - slowest_way(x, k)) / (double)more_bytes(c->s);
+	}
+	return BERTH_OK;
+}
+
 static berth_status make_serving(const berth_problem *p, const berth_cluster *c,
                                  const berth_granularity *blocks, const int64_t *n_servers, berth_arena *mem,
                                  berth_arena *tmp, berth_serving *x, berth_err *err)
 {
-	berth_problem border[2];
 	int64_t bytes = 0;
+	int32_t *dev_kind, root[BERTH_MOST_SERVER_KINDS];
+	bool many[BERTH_MOST_SERVER_KINDS] = {false};
 	BERTH_TRY(count_bytes(p->g, blocks, x, mem, tmp, err));
 	/* The most bytes that any border between blocks is crossed by. */
 	const berth_graph *g = p->g;
@@ -233,20 +338,26 @@ static berth_status make_serving(const berth_problem *p, const berth_cluster *c,
 		now += rise[b];
 		bytes = now > bytes ? now : bytes;
 	}
-	BERTH_TRY(berth_cluster_probe(c, bytes, mem, tmp, &border[0], err));
-	BERTH_TRY(berth_cluster_probe(c, bytes + more_bytes(c->s), mem, tmp, &border[1], err));
+	BERTH_TRY_NEW(tmp, c->s->n_devs, err, dev_kind);
+	for (int32_t d = 0; d < c->s->n_devs; d++)
+		dev_kind[d] = -1;
 	int64_t servers = 0;
 	for (int32_t h = 0; h < c->n_hosts; h++)
 		servers += n_servers[h];
 	x->spans = c->n_hosts > 1 && servers > 1;
 	for (int32_t h = 0; h < c->n_hosts; h++) {
-		int64_t n = 0;
-		for (int32_t k = h; k < c->n_hosts; k++)
+		int64_t n = 0, hosts = 0;
+		for (int32_t k = h; k < c->n_hosts; k++) {
 			n += c->host_like[k] == h ? n_servers[k] : 0;
-		if (c->host_like[h] == h && n > 0)
-			BERTH_TRY(add_kind(p, c, blocks, h, n, border, x, mem, tmp, err));
+			hosts += c->host_like[k] == h;
+		}
+		if (c->host_like[h] != h || n == 0)
+			continue;
+		BERTH_TRY(add_kind(p, c, blocks, h, n, dev_kind, x, mem, err));
+		root[x->n_kinds - 1] = h;
+		many[x->n_kinds - 1] = hosts > 1;
 	}
-	return BERTH_OK;
+	return time_links(c, bytes, n_servers, dev_kind, root, many, x, mem, tmp, err);
 }
 
 berth_status berth_serving_new(const berth_problem *p, const berth_cluster *c,

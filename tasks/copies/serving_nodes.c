@@ -9,35 +9,38 @@ typedef struct tables {
 	double *per_s, *time_s, *most_per_s; /* most_per_s [n_most] */
 	double *least_s;                     /* the least time at any batch; INFINITY: it cannot */
 	int64_t *batch;                      /* that per_s is at */
+	int32_t *link;                       /* whose links it has: of which of the batches */
 	int32_t n_most;
 	double most_ns;      /* for all blocks; INFINITY: no limit */
 	const double *share; /* [n_blocks+1] sums of the first blocks' shares of that */
 } tables;
 
-/* A node that takes run_ns for a batch, and border_ns to pass it on, where it is better than what is there.
- * How the others are laid decides what a node passes on, to its own server or another one; one with all
- * layers passes nothing on. */
-static void take_more(tables *t, int32_t L, int32_t from, int32_t to, double batch, int32_t way,
-                      double run_ns, double border_ns)
+/* A node that takes run_ns for a batch, at least shared_ns where it passes it on and at most border_ns for
+ * that, where it is better than what is there. One with all layers passes nothing on. */
+static void take_more(tables *t, int32_t L, int32_t from, int32_t to, double batch, int32_t way, int32_t link,
+                      double run_ns, double shared_ns, double border_ns)
 {
 	int32_t at = from * (L + 1) + to;
+	bool on = to - from < L;
 	double *most = &t->most_per_s[(way < t->n_most ? way : 0) * (L + 1) * (L + 1) + at];
-	double on_ns = to - from == L ? 0 : border_ns, per_s = batch * 1e9 / fmax(run_ns, on_ns);
-	double all_s = (run_ns + on_ns) / 1e9;
+	double per_s = batch * 1e9 / fmax(run_ns, on ? shared_ns : 0);
 	*most = fmax(*most, batch * 1e9 / run_ns);
-	t->least_s[at] = fmin(t->least_s[at], all_s);
+	t->least_s[at] = fmin(t->least_s[at], run_ns / 1e9);
 	if (per_s <= t->per_s[at] ||
-	    run_ns + on_ns > t->most_ns * (t->share[to] - t->share[from]) * (1 + 1e-9))
+	    run_ns + (on ? border_ns : 0) > t->most_ns * (t->share[to] - t->share[from]) * (1 + 1e-9))
 		return;
 	t->per_s[at] = per_s;
 	t->batch[at] = (int64_t)batch;
-	t->time_s[at] = all_s;
+	t->link[at] = link;
+	t->time_s[at] = run_ns / 1e9;
 }
 
 static void add_batch(const berth_serving *x, int64_t batch, int32_t k, int32_t way, tables *to)
 {
 	const berth_server_kind *d = &x->kind[k];
-	int64_t border = berth_max(d->inside_ns, x->spans || d->n_servers > 1 ? d->outside_ns : 0);
+	int64_t shared = x->spans || d->n_servers > 1 ? d->outside_ns : 0, border = 0;
+	for (int32_t o = 0; o < x->n_kinds; o++)
+		border = berth_max(border, berth_serving_way_ns(x, k, o));
 	for (int32_t f = 0; f < x->n_blocks; f++) {
 		int64_t ns = 0, bytes = 0;
 		for (int32_t t = f + 1; t <= x->n_blocks && x->kind[k].block_ns[t - 1] >= 0; t++) {
@@ -45,20 +48,20 @@ static void add_batch(const berth_serving *x, int64_t batch, int32_t k, int32_t 
 			bytes += x->block_bytes[t - 1];
 			if (d->memory_bytes >= 0 && bytes + x->work_bytes > d->memory_bytes)
 				break;
-			take_more(to, x->n_blocks, f, t, (double)batch, way, (double)berth_max(ns, 1),
-			          (double)border);
+			take_more(to, x->n_blocks, f, t, (double)batch, way, way, (double)berth_max(ns, 1),
+			          (double)shared, (double)border);
 		}
 	}
 }
 
-/* What is not given takes as long as the next larger number of layers. */
-static bool use_measured(const double *step_s, int32_t L, tables *to)
+/* What is not given takes as long as the next larger number of layers; with it what is passed on. */
+static bool use_measured(const double *step_s, int32_t L, int32_t link, tables *to)
 {
 	double now_s = 0;
 	for (int32_t n = L; step_s && n > 0; n--) {
 		now_s = step_s[n] > 0 ? step_s[n] : now_s;
 		for (int32_t f = 0; f + n <= L && now_s > 0; f++)
-			take_more(to, L, f, f + n, 1, 0, now_s * 1e9, 0);
+			take_more(to, L, f, f + n, 1, 0, link, now_s * 1e9, 0, 0);
 	}
 	return now_s > 0;
 }
@@ -96,6 +99,28 @@ bool berth_serving_same_devices(const berth_serving *a, const berth_serving *b)
 	return true;
 }
 
+/* The links at each batch, and behind them those of measured nodes: no limit but where there is none. */
+static berth_status make_links(const berth_serving *x, const int64_t *batch, int32_t n, berth_arena *mem,
+                               berth_layout_task *task, berth_err *err)
+{
+	int32_t K = x->n_kinds;
+	double *per_s, *time_s;
+	bool any = false;
+	BERTH_TRY_NEW(mem, (n + 1) * K * K, err, per_s, time_s);
+	for (int32_t i = 0; i < (n + 1) * K * K; i++) {
+		int32_t b = i / (K * K);
+		const berth_serving *of = &x[b < n ? b : 0];
+		int64_t ns = berth_serving_link_ns(of, i / K % K, i % K);
+		per_s[i] = ns < 0 ? 0 : ns > 0 && b < n ? (double)batch[b] * 1e9 / (double)ns : INFINITY;
+		time_s[i] = ns < 0 || b == n ? 0 : (double)berth_serving_way_ns(of, i / K % K, i % K) / 1e9;
+		any |= isfinite(per_s[i]);
+	}
+	task->link_per_s = any ? per_s : NULL;
+	task->link_s = any ? time_s : NULL;
+	task->n_links = n + 1;
+	return BERTH_OK;
+}
+
 /* slack: how many times its share of the limit a range may take; the tables of kind [n_kinds], and the least
  * times [n_kinds], in mem. */
 static berth_status make_nodes(const berth_serving *x, const int64_t *batch, int32_t n,
@@ -114,19 +139,20 @@ static berth_status make_nodes(const berth_serving *x, const int64_t *batch, int
 		t.most_ns = at->most_ns > 0 ? slack * (double)at->most_ns : INFINITY;
 		BERTH_TRY_NEW(mem, size, err, t.per_s, t.time_s, t.least_s);
 		BERTH_TRY_NEW(mem, size, err, t.batch);
+		BERTH_TRY_NEW(mem, size, err, t.link);
 		least_s[k] = t.least_s;
 		for (int32_t i = 0; i < size; i++)
 			t.least_s[i] = INFINITY;
 		BERTH_TRY_NEW(mem, t.n_most * size, err, t.most_per_s);
-		bool measured = use_measured(step_s ? step_s + k * (L + 1) : NULL, L, &t);
+		bool measured = use_measured(step_s ? step_s + k * (L + 1) : NULL, L, n, &t);
 		for (int32_t b = 0; b < n && !measured; b++)
 			if (are_among(&at->kind[k], &x[b].kind[k]))
 				add_batch(&x[b], batch[b], k, b, &t);
 		kind[k] = (berth_layout_kind){at->kind[k].name, at->kind[k].n_servers * at->kind[k].n_devs,
 		                              t.per_s,          t.time_s,
 		                              t.most_per_s,     batches,
-		                              t.n_most,
-		                              t.batch};
+		                              t.n_most,         t.batch,
+		                              t.link,           t.link};
 		if (measured) { /* a sample's times */
 			BERTH_TRY_NEW(mem, 1, err, batches);
 			*batches = 1;
@@ -163,7 +189,8 @@ berth_status berth_serving_lay(const berth_serving *x, const int64_t *batch, int
 		berth_layers now, from = *start;
 		from.bound_per_s = best.bound_per_s;
 		BERTH_TRY(make_nodes(x, batch, n, at, step_s, slacks[i], mem, kind, least_s, err));
-		quickest_s = berth_layout_quickest(&task, least_s);
+		BERTH_TRY(make_links(x, batch, n, mem, &task, err));
+		quickest_s = berth_layout_quickest(&task, least_s, task.link_s);
 		BERTH_TRY(berth_layout_search(&task, &from, effort, 1, mem, tmp, &now, err));
 		if (i == 0) {
 			BERTH_TRY(berth_layout_flow(&task, &from, mem, tmp, err));
@@ -191,6 +218,7 @@ berth_status berth_serving_value(const berth_serving *x, const int64_t *batch, i
 	berth_layout_task task = {
 		.n_layers = at->n_blocks, .n_kinds = at->n_kinds, .kind = kind, .cfg = at->cfg};
 	BERTH_TRY(make_nodes(x, batch, n, at, step_s, INFINITY, mem, kind, least_s, err));
+	BERTH_TRY(make_links(x, batch, n, mem, &task, err));
 	BERTH_TRY(berth_layout_flow(&task, l, mem, tmp, err));
 	return berth_layout_bound(&task, tmp, &l->bound_per_s, err);
 }

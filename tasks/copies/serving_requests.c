@@ -8,8 +8,9 @@ enum { CHUNK = 512 /* tokens of a prompt that engines read between two steps of 
 
 /* What a node does with a range, for a request in the mean and for the longest. */
 typedef struct work {
-	double run_ns, border_ns, first_ns, token_ns;
-	double bytes; /* with what it needs beside */
+	double run_ns, shared_ns, first_ns, token_ns;
+	double first_on_ns, token_on_ns; /* to pass it on, at most */
+	double bytes;                    /* with what it needs beside */
 } work;
 
 typedef struct requests {
@@ -22,6 +23,8 @@ typedef struct requests {
 	double *first_s[BERTH_MOST_SERVER_KINDS], *token_s[BERTH_MOST_SERVER_KINDS];
 	/* Of any batch; INFINITY: it cannot */
 	double *least_first_s[BERTH_MOST_SERVER_KINDS], *least_token_s[BERTH_MOST_SERVER_KINDS];
+	double *link_first_s, *link_token_s; /* as task.link_s */
+	uint32_t kinds;                      /* that may take part */
 	berth_layout_kind kind[BERTH_MOST_SERVER_KINDS];
 	berth_layout_task task;
 } requests;
@@ -32,10 +35,18 @@ static bool leaves(const berth_serving *s, int32_t k)
 	return s->spans || s->kind[k].n_servers > 1;
 }
 
+static double shared_ns(const berth_serving *s, int32_t k)
+{
+	return (double)(leaves(s, k) ? s->kind[k].outside_ns : 0);
+}
+
+/* The slowest that there is. */
 static double border_of(const berth_serving *s, int32_t k)
 {
-	const berth_server_kind *d = &s->kind[k];
-	return (double)berth_max(d->inside_ns, leaves(s, k) ? d->outside_ns : 0);
+	double ns = 0;
+	for (int32_t o = 0; o < s->n_kinds; o++)
+		ns = fmax(ns, (double)berth_serving_way_ns(s, k, o));
+	return ns;
 }
 
 /* Adds a layer; false: the device cannot run it. */
@@ -71,25 +82,30 @@ static bool work_of(const requests *r, int32_t k, int32_t b, int32_t from, int32
 			           (double)q->read / (double)(q->read + q->answer) *
 			           (leaves(a, k) ? a->kind[k].byte_ns : a->kind[k].inside_byte_ns);
 		}
-		double read_border = reads && passes ? border_of(&q->reading, k) : 0,
-		       answer_border = answers && passes ? border_of(a, k) : 0;
-		w->border_ns += q->share * (read_border + steps * answer_border);
+		if (reads && passes) {
+			w->shared_ns += q->share * shared_ns(&q->reading, k);
+			w->first_on_ns = fmax(w->first_on_ns, border_of(&q->reading, k));
+		}
+		if (answers && passes) {
+			w->shared_ns += q->share * steps * shared_ns(a, k);
+			w->token_on_ns = fmax(w->token_on_ns, border_of(a, k));
+		}
 		bool asked = q->share > 0;
-		w->first_ns = fmax(w->first_ns, reads && asked ? first + read_border : 0);
-		w->token_ns = fmax(w->token_ns, answers && asked ? token + answer_border : 0);
+		w->first_ns = fmax(w->first_ns, asked ? first : 0);
+		w->token_ns = fmax(w->token_ns, asked ? token : 0);
 		wait_ns = fmax(wait_ns, answers && asked ? first * fmin(1, CHUNK / (double)q->read) : 0);
 		double work_bytes =
 			(double)berth_max(reads ? q->reading.work_bytes : 0, answers ? a->work_bytes : 0);
 		w->bytes = fmax(w->bytes, fmax(held[0], held[1]) + work_bytes);
 	}
-	w->border_ns += r->apart ? send_ns : 0;
+	w->shared_ns += r->apart ? send_ns : 0;
 	w->token_ns += wait_ns;
 	return true;
 }
 
 /* Of all batches that of the largest rate; what is too long for its share of a limit is none. */
 static void take_range(requests *r, int32_t k, int32_t from, int32_t to, bool reads, bool answers,
-                       double *per_s, double *most_per_s, int64_t *batch)
+                       double *per_s, double *most_per_s, int64_t *batch, int32_t *link)
 {
 	const berth_request_task *x = r->x;
 	int32_t total = r->task.n_layers, off = r->apart && answers ? r->n_layers : 0,
@@ -100,18 +116,63 @@ static void take_range(requests *r, int32_t k, int32_t from, int32_t to, bool re
 		work w;
 		if (!work_of(r, k, b, from, to, reads, answers, &w) || (most >= 0 && w.bytes > (double)most))
 			continue;
-		double now = 1e9 / fmax(1, fmax(w.run_ns, w.border_ns));
+		double now = 1e9 / fmax(1, fmax(w.run_ns, w.shared_ns));
 		most_per_s[at] = fmax(most_per_s[at], 1e9 / fmax(1, w.run_ns));
 		r->least_first_s[k][at] = fmin(r->least_first_s[k][at], w.first_ns / 1e9);
 		r->least_token_s[k][at] = fmin(r->least_token_s[k][at], w.token_ns / 1e9);
-		if (now <= per_s[at] || (x->first_s > 0 && w.first_ns > 1e9 * x->first_s * share) ||
-		    (x->token_s > 0 && w.token_ns > 1e9 * x->token_s * share))
+		if (now <= per_s[at] ||
+		    (x->first_s > 0 && w.first_ns + w.first_on_ns > 1e9 * x->first_s * share) ||
+		    (x->token_s > 0 && w.token_ns + w.token_on_ns > 1e9 * x->token_s * share))
 			continue;
 		per_s[at] = now;
+		link[at] = answers ? b : x->n_batches;
 		batch[at] = x->batch[b];
 		r->first_s[k][at] = w.first_ns / 1e9;
 		r->token_s[k][at] = w.token_ns / 1e9;
 	}
+}
+
+/* What a request in the mean, and the longest, take on a link: by what answers at each batch, what reads
+ * alone, and where answering follows on reading, with one token. */
+static berth_status make_links(requests *r, berth_arena *mem, berth_err *err)
+{
+	const berth_request_task *x = r->x;
+	int32_t K = x->kind->reading.n_kinds, n = (x->n_batches + 2) * K * K;
+	double *per_s;
+	bool any = false;
+	BERTH_TRY_NEW(mem, n, err, per_s, r->link_first_s, r->link_token_s);
+	for (int32_t i = 0; i < n; i++) {
+		int32_t b = i / (K * K), from = i / K % K, to = i % K;
+		bool answers = b < x->n_batches, reads = answers ? !r->apart : b == x->n_batches;
+		double ns = 0;
+		for (int32_t q = 0; q < x->n_kinds; q++) {
+			const berth_request_kind *of = &x->kind[q];
+			if (of->share <= 0) /* it has to fit alone */
+				continue;
+			double read_ns = reads ? (double)berth_serving_link_ns(&of->reading, from, to) : 0,
+			       answer_ns =
+				       answers ? (double)berth_serving_link_ns(&of->answering[b], from, to)
+					       : 0;
+			ns += of->share *
+			      (read_ns +
+			       (answers ? answer_ns * (double)of->answer / (double)x->batch[b] : 0));
+			if (reads)
+				r->link_first_s[i] =
+					fmax(r->link_first_s[i],
+				             (double)berth_serving_way_ns(&of->reading, from, to) / 1e9);
+			if (answers)
+				r->link_token_s[i] =
+					fmax(r->link_token_s[i],
+				             (double)berth_serving_way_ns(&of->answering[b], from, to) / 1e9);
+		}
+		per_s[i] = ns > 0 ? 1e9 / ns : INFINITY;
+		if (berth_serving_link_ns(&x->kind->reading, from, to) < 0)
+			per_s[i] = 0;
+		any |= isfinite(per_s[i]);
+	}
+	r->task.link_per_s = any ? per_s : NULL;
+	r->task.n_links = x->n_batches + 2;
+	return BERTH_OK;
 }
 
 static berth_status make_nodes(requests *r, berth_arena *mem, berth_err *err)
@@ -119,31 +180,55 @@ static berth_status make_nodes(requests *r, berth_arena *mem, berth_err *err)
 	const berth_serving *s = &r->x->kind->reading;
 	int32_t L = r->n_layers, total = r->apart ? 2 * L : L, size = (total + 1) * (total + 1);
 	r->task = (berth_layout_task){.n_layers = total, .n_kinds = s->n_kinds, .kind = r->kind};
+	BERTH_TRY(make_links(r, mem, err));
 	for (int32_t k = 0; k < s->n_kinds; k++) {
 		double *per_s, *most_per_s, *one;
 		int64_t *batch;
+		int32_t *link_out, *link_in;
 		BERTH_TRY_NEW(mem, size, err, per_s, most_per_s, r->first_s[k], r->token_s[k]);
 		BERTH_TRY_NEW(mem, size, err, r->least_first_s[k], r->least_token_s[k]);
 		BERTH_TRY_NEW(mem, size, err, batch);
+		BERTH_TRY_NEW(mem, size, err, link_out, link_in);
 		BERTH_TRY_NEW(mem, 1, err, one);
 		*one = 1;
 		for (int32_t i = 0; i < size; i++)
 			r->least_first_s[k][i] = r->least_token_s[k][i] = INFINITY;
 		for (int32_t f = 0; f < L; f++)
 			for (int32_t t = f + 1; t <= L; t++) {
-				take_range(r, k, f, t, true, !r->apart, per_s, most_per_s, batch);
+				take_range(r, k, f, t, true, !r->apart, per_s, most_per_s, batch, link_out);
 				if (r->apart)
-					take_range(r, k, f, t, false, true, per_s, most_per_s, batch);
+					take_range(r, k, f, t, false, true, per_s, most_per_s, batch,
+					           link_out);
 			}
+		BERTH_COPY(link_in, link_out, size);
+		for (int32_t i = 0; r->apart && i < L; i++) {
+			link_out[i * (total + 1) + L] = r->x->n_batches + 1;
+			link_in[L * (total + 1) + L + 1 + i] = r->x->n_batches + 1;
+		}
 		r->kind[k] = (berth_layout_kind){.name = s->kind[k].name,
 		                                 .n_nodes = s->kind[k].n_servers * s->kind[k].n_devs,
 		                                 .per_s = per_s,
 		                                 .most_per_s = most_per_s,
 		                                 .most_batch = one,
 		                                 .n_most = 1,
-		                                 .batch = batch};
+		                                 .batch = batch,
+		                                 .link_out = link_out,
+		                                 .link_in = link_in};
 	}
 	return BERTH_OK;
+}
+
+/* Takes out the kinds that may not take part, or all in again. Apart any node may send its cache to any other
+ * one: of servers that have no link to those like them one device does. */
+static void take_part(requests *r, bool all)
+{
+	const berth_serving *s = &r->x->kind->reading;
+	for (int32_t k = 0; k < s->n_kinds; k++) {
+		int64_t nodes = s->kind[k].n_servers * s->kind[k].n_devs;
+		if (!all && r->apart && berth_serving_link_ns(s, k, k) < 0)
+			nodes = 1;
+		r->kind[k].n_nodes = all || r->kinds >> k & 1 ? nodes : 0;
+	}
 }
 
 /* What keeps the limits unasked is taken. Else longer than their share ranges may be where others on the way
@@ -165,19 +250,57 @@ static berth_status solve(requests *r, int32_t tries, berth_arena *mem, berth_ar
 		BERTH_TRY(make_nodes(r, mem, err));
 		r->task.cfg = berth_layout_part(r->cfg, limited ? N - i : 1, &part);
 		r->task.aligned = limited && i == N - 1;
+		if (!(known.bound_per_s > 0))
+			BERTH_TRY(berth_layout_bound(&r->task, tmp, &known.bound_per_s, err));
+		first_s = berth_layout_quickest(&r->task, r->least_first_s, r->link_first_s);
+		token_s = berth_layout_quickest(&r->task, r->least_token_s, r->link_token_s);
+		take_part(r, false);
 		BERTH_TRY(berth_layout_search(&r->task, &known, tries, 1, mem, tmp, &now.l, err));
-		BERTH_TRY(berth_layout_longest(&r->task, &now.l, r->first_s, tmp, &now.first_s, err));
-		BERTH_TRY(berth_layout_longest(&r->task, &now.l, r->token_s, tmp, &now.token_s, err));
+		BERTH_TRY(berth_layout_longest(&r->task, &now.l, r->first_s, r->link_first_s, tmp,
+		                               &now.first_s, err));
+		BERTH_TRY(berth_layout_longest(&r->task, &now.l, r->token_s, r->link_token_s, tmp,
+		                               &now.token_s, err));
 		out->l.bound_per_s = i > 0 ? now.l.bound_per_s : 0; /* without limits it proves less */
 		if (now.l.per_s > out->l.per_s &&
 		    (x->first_s <= 0 || now.first_s <= x->first_s * (1 + 1e-9)) &&
 		    (x->token_s <= 0 || now.token_s <= x->token_s * (1 + 1e-9)))
 			*out = now;
-		first_s = berth_layout_quickest(&r->task, r->least_first_s);
-		token_s = berth_layout_quickest(&r->task, r->least_token_s);
 	}
 	out->least_first_s = first_s;
 	out->least_token_s = token_s;
+	return BERTH_OK;
+}
+
+/* Have all kinds of the set links to each other? */
+static bool are_linked(const berth_serving *s, uint32_t kinds)
+{
+	for (int32_t k = 0; k < s->n_kinds; k++)
+		for (int32_t o = 0; o < s->n_kinds; o++)
+			if (k != o && kinds >> k & kinds >> o & 1 && berth_serving_link_ns(s, k, o) < 0)
+				return false;
+	return true;
+}
+
+/* Together on all kinds, the flow keeps to links; apart on each set of kinds which all have links to each
+ * other and that no kind can be added to: caches go from any node to any. */
+static berth_status solve_linked(requests *r, int32_t tries, berth_arena *mem, berth_arena *tmp,
+                                 berth_request_plan *out, berth_err *err)
+{
+	const berth_serving *s = &r->x->kind->reading;
+	uint32_t all = (1u << s->n_kinds) - 1;
+	*out = (berth_request_plan){0};
+	for (uint32_t kinds = all; kinds > 0; kinds--) {
+		berth_request_plan now;
+		bool whole = are_linked(s, kinds);
+		for (int32_t k = 0; k < s->n_kinds; k++)
+			whole &= kinds >> k & 1 || !are_linked(s, kinds | 1u << k);
+		if (r->apart ? !whole : kinds < all)
+			continue;
+		r->kinds = kinds;
+		BERTH_TRY(solve(r, tries, mem, tmp, &now, err));
+		if (kinds == all || now.l.per_s > out->l.per_s || !(out->l.bound_per_s > 0))
+			*out = now;
+	}
 	return BERTH_OK;
 }
 
@@ -190,6 +313,7 @@ static berth_serving one_server(const berth_serving *s, int32_t k)
 	one.kind[0] = s->kind[k];
 	one.kind[0].n_servers = 1;
 	one.spans = false;
+	one.link_ns[0][0] = 0;
 	return one;
 }
 
@@ -217,12 +341,11 @@ static berth_status add_servers(const requests *all, int32_t k, int32_t tries, b
 	berth_search_cfg part;
 	requests r = {.x = &x, .n_layers = all->n_layers, .apart = all->apart, .share = share};
 	r.cfg = berth_layout_part(all->cfg, s->n_kinds - k, &part);
-	BERTH_TRY(solve(&r, tries, mem, tmp, &one, err));
+	BERTH_TRY(solve_linked(&r, tries, mem, tmp, &one, err));
 	for (const berth_layout_group *g = one.l.group; g && g < one.l.group + one.l.n_groups; g++)
-		BERTH_TRY(
-			BERTH_PUSH(mem, out->l.group, out->l.n_groups, &cap[0], err,
-		                   (berth_layout_group){k, g->from, g->to, n * g->n, (double)n * g->per_s,
-		                                        g->batch}));
+		BERTH_TRY(BERTH_PUSH(
+			mem, out->l.group, out->l.n_groups, &cap[0], err,
+			(berth_layout_group){k, g->from, g->to, n * g->n, (double)n * g->per_s, g->batch}));
 	for (const berth_layout_way *w = one.l.way; w && w < one.l.way + one.l.n_ways; w++)
 		BERTH_TRY(BERTH_PUSH(mem, out->l.way, out->l.n_ways, &cap[1], err,
 		                     (berth_layout_way){w->from < 0 ? -1 : before + w->from,
@@ -278,7 +401,7 @@ berth_status berth_serving_requests(const berth_request_task *x, int32_t tries, 
 		requests r = {.x = x, .n_layers = s->n_blocks, .apart = way == BERTH_APART, .share = share};
 		berth_search_cfg part;
 		r.cfg = berth_layout_part(x->cfg, 2 * (BERTH_N_REQUEST_WAYS - way), &part);
-		BERTH_TRY(solve(&r, tries, mem, tmp, &plan[way], err));
+		BERTH_TRY(solve_linked(&r, tries, mem, tmp, &plan[way], err));
 		r.cfg = berth_layout_part(x->cfg, 2 * (BERTH_N_REQUEST_WAYS - way) - 1, &part);
 		BERTH_TRY(serve_by_each(&r, tries, mem, tmp, &plan[way], err));
 	}

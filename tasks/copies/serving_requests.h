@@ -29,16 +29,16 @@ typedef struct berth_request_plan {
 	double first_s, token_s; /* on the longest way */
 	/* No layout reads or makes a token quicker, whatever the batch; INFINITY: none holds the layers */
 	double least_first_s, least_token_s;
-	bool alone;              /* each server by itself: nothing goes on to another; groups by kinds */
+	bool alone; /* each server by itself: nothing goes on to another; groups by kinds */
 } berth_request_plan;
 
 /* The best found of either way, in plan [BERTH_N_REQUEST_WAYS]; rates in requests a second.
  *
  * A node reads one prompt at a time, and answers by steps of the batch that serves most of what it holds
  * weights and caches for. Together it does both, and a token may wait for 512 tokens of a prompt. Apart what
- * reads sends the cache of its layers, what answers receives it, beside what goes on between layers. A node
- * is charged for passing on to another server, unless each serves by itself: the better of both is taken. In
- * mem; tmp is scratch, another arena. Fails: BERTH_EINVAL (a host reads by other devices than it answers by),
- * as berth_layout_search. */
+ * reads sends the cache of its layers, what answers receives it, by the slowest of their ways; all kinds that
+ * take part have links to each other then. Where each server by itself serves more, that is taken. In mem;
+ * tmp is scratch, another arena. Fails: BERTH_EINVAL (a host reads by other devices than it answers by), as
+ * berth_layout_search. */
 berth_status berth_serving_requests(const berth_request_task *x, int32_t tries, berth_arena *mem,
                                     berth_arena *tmp, berth_request_plan *plan, berth_err *err);

@@ -69,11 +69,19 @@ static double rate_of(const instance *w, const berth_layout_group *g)
 
 /* ---- the flow as a linear program: a column for each path ---- */
 
+/* Rows: nodes, what each passes on to a kind, what each gets from one. */
+enum { ROWS = MOST_NODES * (1 + 2 * MOST_KINDS) };
+
 typedef struct paths {
 	const instance *w;
-	double a[MOST_NODES * (MOST_NODES + 1)][400], limit[MOST_NODES * (MOST_NODES + 1)];
+	double a[ROWS][400], limit[ROWS];
 	int32_t n_cols, node[MOST_NODES];
 } paths;
+
+static int32_t port_row(int32_t node, int32_t kind, bool gets)
+{
+	return MOST_NODES + 2 * (node * MOST_KINDS + kind) + gets;
+}
 
 static void add_paths(paths *p, int32_t depth, int32_t done)
 {
@@ -81,8 +89,11 @@ static void add_paths(paths *p, int32_t depth, int32_t done)
 	if (done == w->x.n_layers) {
 		for (int32_t i = 0; i < depth; i++) {
 			p->a[p->node[i]][p->n_cols] = 1;
-			if (i > 0)
-				p->a[MOST_NODES + p->node[i - 1] * MOST_NODES + p->node[i]][p->n_cols] = 1;
+			if (i > 0) {
+				int32_t from = p->node[i - 1], to = p->node[i];
+				p->a[port_row(from, w->node_kind[to], false)][p->n_cols] = 1;
+				p->a[port_row(to, w->node_kind[from], true)][p->n_cols] = 1;
+			}
 		}
 		p->n_cols++;
 		return;
@@ -98,7 +109,6 @@ static void add_paths(paths *p, int32_t depth, int32_t done)
 
 static double flow_by_paths(const instance *w, berth_arena *tmp)
 {
-	enum { ROWS = MOST_NODES * (MOST_NODES + 1) };
 	static paths p;
 	double gain[400], x[400], value, *a;
 	berth_err err;
@@ -110,10 +120,10 @@ static double flow_by_paths(const instance *w, berth_arena *tmp)
 	assert_ok(BERTH_NEW(tmp, a, ROWS * p.n_cols, &err), &err);
 	for (int32_t i = 0; i < w->n_nodes; i++) {
 		p.limit[i] = w->at[i].to > w->at[i].from ? rate_of(w, &w->at[i]) : 0;
-		for (int32_t k = 0; k < w->n_nodes; k++)
-			p.limit[MOST_NODES + i * MOST_NODES + k] =
-				w->x.link_per_s ? w->link[w->node_kind[i] * w->x.n_kinds + w->node_kind[k]]
-						: 1e6;
+		for (int32_t k = 0, own = w->node_kind[i], n = w->x.n_kinds; k < n; k++) {
+			p.limit[port_row(i, k, false)] = w->x.link_per_s ? w->link[own * n + k] : 1e6;
+			p.limit[port_row(i, k, true)] = w->x.link_per_s ? w->link[k * n + own] : 1e6;
+		}
 	}
 	for (int32_t c = 0; c < p.n_cols; c++) {
 		gain[c] = 1;
@@ -231,9 +241,9 @@ enum { FEW_LAYERS = 3, FEW_NODES = 3, WAYS = 2 * FEW_LAYERS * (FEW_LAYERS + 1) /
 
 typedef struct timed {
 	berth_serving x[2];
-	int64_t ns[2][2][FEW_LAYERS], bytes[FEW_LAYERS], border_ns;
+	int64_t ns[2][2][FEW_LAYERS], bytes[FEW_LAYERS];
 	int32_t n_nodes, node_kind[FEW_NODES], from[FEW_NODES], to[FEW_NODES], batch[FEW_NODES];
-	double a[FEW_NODES][64], best;
+	double a[FEW_NODES * 5][64], best; /* nodes, what each passes on to a kind, what each gets from one */
 	double step_s[2 * (FEW_LAYERS + 1)]; /* measured: by kind and how many layers; may fall with these */
 	bool measured;
 	int32_t n_cols;
@@ -247,7 +257,6 @@ static void draw_timed(timed *w, uint64_t seed, bool measured)
 	berth_rng rng = berth_rng_seed(seed, BERTH_STREAM_RANDOM);
 	*w = (timed){.n_nodes = 1 + (int32_t)berth_rng_below(&rng, FEW_NODES), .measured = measured};
 	int32_t n_kinds = 1 + (int32_t)berth_rng_below(&rng, 2);
-	w->border_ns = 100 * (int64_t)berth_rng_below(&rng, 5);
 	for (int32_t l = 0; l < FEW_LAYERS; l++)
 		w->bytes[l] = 1 + (int64_t)berth_rng_below(&rng, 3);
 	for (int i = 0; i < 2; i++) {
@@ -262,11 +271,20 @@ static void draw_timed(timed *w, uint64_t seed, bool measured)
 				.n_devs = 1,
 				.dev = &names[k],
 				.block_ns = w->ns[i][k],
-				.inside_ns = w->border_ns,
+				.outside_ns = 100 * (int64_t)berth_rng_below(&rng, 5),
 				.memory_bytes = i ? w->x[0].kind[k].memory_bytes
 			                          : 3 + (int64_t)berth_rng_below(&rng, 6)};
 		}
 		w->x[i].most_ns = i ? w->x[0].most_ns : 2000 + (int64_t)berth_rng_below(&rng, 9000);
+		w->x[i].spans = true;
+		for (int32_t k = 0; k < n_kinds; k++)
+			for (int32_t o = 0; o < n_kinds; o++) {
+				int64_t was = i ? w->x[0].link_ns[k][o] : 0;
+				bool none = i ? was < 0 : berth_rng_below(&rng, 6) == 0;
+				w->x[i].link_ns[k][o] =
+					none ? -1 : was + 100 * (int64_t)berth_rng_below(&rng, 5);
+				w->x[i].way_ns[k][o] = w->x[i].link_ns[k][o] / 2;
+			}
 	}
 	for (int32_t n = 0; n < w->n_nodes; n++) {
 		w->node_kind[n] = (int32_t)berth_rng_below(&rng, (uint32_t)n_kinds);
@@ -275,7 +293,21 @@ static void draw_timed(timed *w, uint64_t seed, bool measured)
 	}
 	for (int32_t i = 0; i < 2 * (FEW_LAYERS + 1); i++)
 		w->step_s[i] = (double)(500 + berth_rng_below(&rng, 6000)) / 1e9;
-	w->border_ns = measured ? 0 : w->border_ns; /* a measured time has it within */
+}
+
+/* From one node to another; -1: no link. A measured time has it within. */
+static int64_t way_ns(const timed *w, int32_t from, int32_t to)
+{
+	const berth_serving *x = &w->x[w->batch[from]];
+	int32_t k = w->node_kind[from], o = w->node_kind[to];
+	return berth_serving_link_ns(x, k, o) < 0 ? -1 : w->measured ? 0 : berth_serving_way_ns(x, k, o);
+}
+
+/* By the batch of node `by`. */
+static double way_rate(const timed *w, int32_t by, int32_t from, int32_t to)
+{
+	int64_t ns = berth_serving_link_ns(&w->x[w->batch[by]], w->node_kind[from], w->node_kind[to]);
+	return ns > 0 && !w->measured ? (double)two_batches[w->batch[by]] * 1e9 / (double)ns : 1e9;
 }
 
 static int64_t step_ns(const timed *w, int32_t n)
@@ -293,31 +325,41 @@ static void add_timed(timed *w, const int32_t *node, int32_t depth, int32_t done
 {
 	int32_t longer[FEW_NODES];
 	if (done == FEW_LAYERS && ns <= w->x[0].most_ns) {
-		for (int32_t i = 0; i < depth; i++)
+		for (int32_t i = 0; i < depth; i++) {
 			w->a[node[i]][w->n_cols] = 1;
+			if (i > 0) {
+				w->a[FEW_NODES + 4 * node[i - 1] + w->node_kind[node[i]]][w->n_cols] = 1;
+				w->a[FEW_NODES + 4 * node[i] + 2 + w->node_kind[node[i - 1]]][w->n_cols] = 1;
+			}
+		}
 		w->n_cols++;
 	}
 	for (int32_t n = 0; n < w->n_nodes && done < FEW_LAYERS; n++) {
-		if (w->from[n] > done || w->to[n] <= done)
+		int64_t on_ns = depth > 0 ? way_ns(w, node[depth - 1], n) : 0;
+		if (w->from[n] > done || w->to[n] <= done || on_ns < 0)
 			continue;
 		memcpy(longer, node, sizeof longer);
 		longer[depth] = n;
-		add_timed(w, longer, depth + 1, w->to[n],
-		          ns + step_ns(w, n) + (w->to[n] - w->from[n] < FEW_LAYERS ? w->border_ns : 0));
+		add_timed(w, longer, depth + 1, w->to[n], ns + step_ns(w, n) + on_ns);
 	}
 }
 
 static void try_timed(timed *w, int32_t n, berth_arena *tmp)
 {
 	if (n == w->n_nodes) {
-		double a[FEW_NODES * 64], limit[FEW_NODES] = {0}, gain[64], x[64], value;
+		double a[FEW_NODES * 5 * 64], limit[FEW_NODES * 5] = {0}, gain[64], x[64], value;
 		double has[FEW_LAYERS] = {0}, least = INFINITY; /* no flow is above that of a layer */
 		int32_t none[FEW_NODES] = {0};
 		berth_err err;
 		for (int32_t i = 0; i < w->n_nodes; i++) {
-			double ns = (double)berth_max(step_ns(w, i),
-			                              w->to[i] - w->from[i] < FEW_LAYERS ? w->border_ns : 0);
+			bool on = w->to[i] - w->from[i] < FEW_LAYERS && !w->measured;
+			int64_t shared = w->x[w->batch[i]].kind[w->node_kind[i]].outside_ns;
+			double ns = (double)berth_max(step_ns(w, i), on ? shared : 0);
 			limit[i] = w->to[i] > w->from[i] ? (double)two_batches[w->batch[i]] * 1e9 / ns : 0;
+			for (int32_t o = 0; o < w->n_nodes; o++) {
+				limit[FEW_NODES + 4 * i + w->node_kind[o]] = way_rate(w, i, i, o);
+				limit[FEW_NODES + 4 * i + 2 + w->node_kind[o]] = way_rate(w, i, o, i);
+			}
 			for (int32_t l = w->from[i]; l < w->to[i]; l++)
 				has[l] += limit[i];
 		}
@@ -328,13 +370,12 @@ static void try_timed(timed *w, int32_t n, berth_arena *tmp)
 		w->n_cols = 0;
 		memset(w->a, 0, sizeof w->a);
 		add_timed(w, none, 0, 0, 0);
-		for (int32_t i = 0; i < w->n_nodes; i++) {
+		for (int32_t i = 0; i < FEW_NODES * 5; i++)
 			memcpy(&a[i * w->n_cols], w->a[i], (size_t)w->n_cols * sizeof *a);
-		}
 		for (int32_t c = 0; c < w->n_cols; c++)
 			gain[c] = 1;
 		if (w->n_cols > 0)
-			assert_ok(berth_simplex_max(w->n_nodes, w->n_cols, a, limit, gain, tmp, x, &value,
+			assert_ok(berth_simplex_max(FEW_NODES * 5, w->n_cols, a, limit, gain, tmp, x, &value,
 			                            &err),
 			          &err);
 		w->best = w->n_cols > 0 ? fmax(w->best, value) : w->best;
@@ -403,7 +444,7 @@ static void test_within_limit(void **state)
 		berth_arena_free(&tmp);
 	}
 	printf("within limits: %d, %d kept, %d near\n", n, kept, near);
-	assert_true(3 * n > all && kept >= 0.9 * n && near >= 0.9 * n);
+	assert_true(3 * n > all && kept >= 0.9 * n && near >= 0.85 * n);
 }
 
 /* Paths run all layers in turn on what holds them, add up to the flow, and take no node twice. */
@@ -553,7 +594,7 @@ static void test_left_out(void **state)
 	assert_near(out.bound_per_s, 0, 0);
 	assert_int_equal(out.n_groups, 0);
 	double longest_s;
-	assert_ok(berth_layout_longest(&x, &out, NULL, &tmp, &longest_s, &err), &err);
+	assert_ok(berth_layout_longest(&x, &out, NULL, NULL, &tmp, &longest_s, &err), &err);
 	assert_near(longest_s, 0, 0);
 	berth_arena_free(&mem);
 	berth_arena_free(&tmp);

@@ -371,9 +371,8 @@ static void test_simulated(void **state)
 	"{\"from\":\"" a "\",\"to\":\"" b                                                                    \
 	"\",\"latency_s\":1e-3,\"bandwidth\":1e6,\"shared\":\"w\",\"both_ways\":true}"
 #define SIX L("a", "b") "," L("a", "c") "," L("a", "d") "," L("b", "c") "," L("b", "d") "," L("c", "d")
-static const char wire[] =
-	"{\"format\":\"berth-system\",\"version\":1,\"name\":\"wire\",\"devices\":[" D("a") "," D("b") "," D(
-		"c") "," D("d") "],\"links\":[" SIX "]}";
+static const char wire[] = "{\"format\":\"berth-system\",\"version\":1,\"name\":\"wire\",\"devices\":[" D(
+	"a") "," D("b") "," D("c") "," D("d") "],\"links\":[" SIX "]}";
 
 /* Four devices on one wire: no way takes more than 2 ms, but three borders share the wire. */
 static void test_one_wire(void **state)
@@ -392,6 +391,56 @@ static void test_one_wire(void **state)
 	assert_int_equal(x.kind[0].n_devs, 4);
 	assert_near((double)x.kind[0].inside_ns, 3 * 2e6, 2);
 	assert_int_equal(x.kind[0].outside_ns, 0);
+	small_problem_free(&w);
+}
+
+#define H(n, speed) "{\"name\":\"" n "\",\"host\":\"" n "\",\"kind\":\"g" speed "\",\"memory_bytes\":4000}"
+#define W(a, b, s, shared)                                                                                   \
+	"{\"from\":\"" a "\",\"to\":\"" b "\",\"latency_s\":" s ",\"bandwidth\":1e6" shared                  \
+	",\"both_ways\":true}"
+#define LINE(shared)                                                                                         \
+	"{\"format\":\"berth-system\",\"version\":1,\"name\":\"line\",\"devices\":[" H("a", "1") "," H(      \
+		"b", "2") "," H("c", "3") "],\"links\":[" W("a", "b", "1e-3",                                \
+	                                                    shared) "," W("b", "c", "3e-3", shared) "]}"
+
+static void open_line(const char *system, const int64_t *n_servers, berth_serving *x, small_problem *w)
+{
+	berth_cluster c;
+	berth_granularity blocks;
+	berth_err err;
+	small_problem_make(w, chain, system);
+	assert_ok(berth_cluster_new(&w->s, &w->mem, &w->tmp, &c, &err), &err);
+	assert_ok(berth_granularity_find(&w->g, BERTH_GRAIN_LAYER, &w->mem, &w->tmp, &blocks, &err), &err);
+	assert_ok(berth_serving_new(&w->p, &c, &blocks, n_servers, &w->mem, &w->tmp, x, &err), &err);
+}
+
+/* Three servers in a line, 1000 bytes a border: each pair has its own time, what goes over another server has
+ * no link, over a host without servers it has; what links share is charged for all of them. */
+static void test_links(void **state)
+{
+	(void)state;
+	static const int64_t each[] = {2, 1, 1}, ends[] = {1, 0, 1};
+	small_problem w;
+	berth_serving x;
+	open_line(LINE(""), each, &x, &w);
+	assert_int_equal(berth_serving_link_ns(&x, 0, 1), 2000000);
+	assert_int_equal(berth_serving_link_ns(&x, 2, 1), 4000000);
+	assert_int_equal(berth_serving_link_ns(&x, 0, 2), -1);
+	assert_int_equal(berth_serving_link_ns(&x, 2, 0), -1);
+	assert_int_equal(berth_serving_link_ns(&x, 0, 0), 2000000);
+	assert_int_equal(x.kind[1].outside_ns, 0);
+	berth_serving_group g = {.n = 1, .n_devs = {1, 0, 1}, .servers = {1, 0, 1}};
+	berth_err err;
+	assert_ok(berth_serving_period(&x, &g, &w.tmp, &err), &err);
+	assert_int_equal(g.period_ns, -1);
+	small_problem_free(&w);
+	open_line(LINE(""), ends, &x, &w);
+	assert_int_equal(x.n_kinds, 2);
+	assert_int_equal(berth_serving_link_ns(&x, 0, 1), 6000000);
+	small_problem_free(&w);
+	open_line(LINE(",\"shared\":\"wire\""), each, &x, &w);
+	assert_int_equal(x.kind[0].outside_ns, 0); /* b alone is there */
+	assert_int_equal(x.kind[1].outside_ns, 8000000);
 	small_problem_free(&w);
 }
 
@@ -608,6 +657,7 @@ int main(void)
 		cmocka_unit_test(test_left_out),
 		cmocka_unit_test(test_simulated),
 		cmocka_unit_test(test_one_wire),
+		cmocka_unit_test(test_links),
 		cmocka_unit_test(test_each_allocation_may_fail),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
