@@ -1,6 +1,7 @@
 /* Pipelines by a dynamic program from the last stage to the first: so many stages, with the layers from l on,
  * on so many devices of each kind. Of what leads there it keeps all that no other beats in the time through,
- * the period, what is left behind the last pass and in joules; what cannot beat the best so far is dropped.
+ * the period, the first stage's pass and sum of gradients, what the others have left then, and in joules.
+ * What cannot beat the best so far is dropped.
  * Work is counted: where all ways are too many, those that promise most go on. */
 #include "pipelines_program.h"
 
@@ -14,15 +15,15 @@ typedef struct join {
 static bool beats(const train_program *d, const train_entry *w, const train_entry *other)
 {
 	return d->opt[w->option].mask == d->opt[other->option].mask && w->sum_s <= other->sum_s &&
-	       w->period_s <= other->period_s && w->extra_s <= other->extra_s &&
-	       w->first_s <= other->first_s &&
+	       w->period_s <= other->period_s && w->first_s <= other->first_s &&
+	       w->own_sync_s <= other->own_sync_s && w->behind_s <= other->behind_s &&
 	       (d->x->goal == BERTH_TRAIN_TIME || d->x->goal == BERTH_TRAIN_MONEY ||
 	        w->joules <= other->joules);
 }
 
 static double step_of(const train_program *d, const train_entry *w)
 {
-	return w->sum_s + (double)(d->n_micro - 1) * w->period_s + fmax(w->extra_s, 0);
+	return w->sum_s + (double)(d->n_micro - 1) * w->period_s + fmax(fmax(w->own_sync_s, w->behind_s), 0);
 }
 
 /* The goal's value of no plan that goes on from there is less; of whole ones it is what the formula says. */
@@ -31,10 +32,11 @@ static double least_value(const train_program *d, const join *j, const train_ent
 	int32_t l = d->cut[w->cut];
 	double behind = d->work[l] * (double)d->micro_batch, energy_j, money;
 	train_entry all = *w;
-	if (l > 0)
+	if (l > 0) {
 		all.period_s = fmax(all.period_s, j->left > 0 ? behind / j->left : INFINITY);
+		all.own_sync_s = all.behind_s = 0;
+	}
 	all.sum_s += d->path_s[l];
-	all.extra_s = l > 0 ? 0 : all.extra_s;
 	return berth_train_goal_value(d->x, step_of(d, &all), w->joules, j->used, &energy_j, &money);
 }
 
@@ -134,7 +136,9 @@ static bool extend(train_program *d, const join *j, int32_t c, train_entry *out)
 	/* Nobody waits longer for its own last answer than for the ones of as many before it. */
 	if (d->n_micro > j->n + 1)
 		out->period_s = fmax(out->period_s, out->sum_s / (j->n + 1));
-	out->extra_s = fmax(g->sync_s, b->extra_s - g->backward_s - j->back_s);
+	/* The next stage sums its gradients behind its last answer's sending, the others while it sends. */
+	out->behind_s = fmax(b->own_sync_s, b->behind_s - j->back_s) - g->backward_s;
+	out->own_sync_s = g->sync_s;
 	out->joules += g->joules;
 	out->option = j->option;
 	out->cut = c;
@@ -237,7 +241,7 @@ berth_status train_program_solve(train_program *d, double work, berth_err *err)
 	int32_t most = d->n_cuts < BERTH_MOST_TRAIN_STAGES ? d->n_cuts : BERTH_MOST_TRAIN_STAGES;
 	double until = d->spent + work;
 	bool any = true;
-	train_entry end = {.cut = d->n_cuts, .extra_s = -INFINITY};
+	train_entry end = {.cut = d->n_cuts, .own_sync_s = -INFINITY, .behind_s = -INFINITY};
 	d->n_entries = 0;
 	BERTH_TRY(BERTH_PUSH(d->tmp, d->e, d->n_entries, &d->entry_cap, err, end));
 	BERTH_CLEAR(d->stage, (size_t)(d->n_cuts + 1) * (size_t)d->n_opts * (size_t)(d->n_cuts + 1));

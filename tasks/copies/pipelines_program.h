@@ -27,8 +27,9 @@ typedef struct train_known {
 
 typedef struct train_entry {
 	double value; /* no plan that goes on from there has less */
-	double sum_s, period_s, extra_s, joules;
+	double sum_s, period_s, joules;
 	double first_s; /* of its first stage and what that sends on, without what it sends back */
+	double own_sync_s, behind_s; /* what the first stage, and the others, have left after its last pass */
 	int32_t option, cut, state, before, next; /* before: the stages behind; next: of the same state */
 } train_entry;
 

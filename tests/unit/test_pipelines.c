@@ -1,7 +1,7 @@
 /* Training by pipelines over unlike devices: a pipeline's passes against formulas and by hand, plans against
  * all plans of small clusters, memory, and what is told of layers that fit nowhere. */
 #include "fail_each.h"
-#include "pipelines.h"
+#include "pipelines_program.h"
 #include "rng.h"
 #include "support.h"
 
@@ -148,6 +148,70 @@ static void test_messages_hold_up(void **state)
 	assert_ok(berth_train_value(&w.x, &p, &fits, &tmp, &err), &err);
 	assert_near(p.step_s, 12, 1e-9);
 	berth_arena_free(&tmp);
+}
+
+/* With one micro-batch the program's formula is exact, however long gradients are summed. */
+static void test_formula_of_one_micro_batch(void **state)
+{
+	(void)state;
+	berth_arena tmp = {0};
+	berth_err err;
+	int32_t piped = 0;
+	for (uint64_t seed = 0; seed < 100; seed++) {
+		instance w;
+		double work[MOST_LAYERS + 1] = {0}, path_s[MOST_LAYERS + 1] = {0};
+		train_option opt[MOST_KINDS * 2];
+		draw(&w, seed);
+		berth_rng rng = berth_rng_seed(seed, BERTH_STREAM_ORDER);
+		train_program d = {.x = &w.x,
+		                   .micro_batch = 1,
+		                   .n_micro = 1,
+		                   .n_cuts = w.x.n_layers,
+		                   .n_states = 1,
+		                   .work = work,
+		                   .path_s = path_s,
+		                   .opt = opt,
+		                   .tmp = &tmp};
+		for (int32_t l = 0; l < w.x.n_layers; l++) {
+			double s = draw_one(&rng, 40);
+			d.cut[l + 1] = l + 1;
+			for (int32_t k = 0; k < w.x.n_kinds; k++)
+				for (int32_t i = 0; i < BATCHES * w.x.kind[k].n_widths; i++)
+					w.sum[k][i][2][l + 1] = w.sum[k][i][2][l] + s;
+		}
+		for (int32_t k = 0; k < w.x.n_kinds; k++) {
+			d.speed[k] = 1;
+			d.unit[k] = 1;
+			d.level[k] = w.x.kind[k].n_devs;
+			d.step[k] = d.n_states;
+			d.n_states *= d.level[k] + 1;
+			for (int32_t i = 0; i < w.x.kind[k].n_widths; i++) {
+				train_option *o = &opt[d.n_opts++];
+				*o = (train_option){.g = {.n_parts = 1, .part = {{k, i, 0, 1, 0}}},
+				                    .mask = 1 << k};
+				o->units[k] = 1 << i;
+				o->state = o->units[k] * d.step[k];
+			}
+		}
+		size_t heads = (size_t)((d.n_cuts + 1) * d.n_states);
+		assert_ok(BERTH_NEW(&tmp, d.head[0], heads, &err), &err);
+		assert_ok(BERTH_NEW(&tmp, d.head[1], heads, &err), &err);
+		assert_ok(BERTH_NEW(&tmp, d.best, MOST_BEST, &err), &err);
+		assert_ok(BERTH_NEW(&tmp, d.pick, d.n_states * MOST_FRONT, &err), &err);
+		assert_ok(BERTH_NEW(&tmp, d.stage, (d.n_cuts + 1) * d.n_opts * (d.n_cuts + 1), &err), &err);
+		assert_ok(train_program_solve(&d, 1e6, &err), &err);
+		for (int32_t i = 0; i < d.n_best; i++) {
+			bool fits;
+			berth_train_plan p = d.best[i].plan;
+			assert_ok(berth_train_value(&w.x, &p, &fits, &tmp, &err), &err);
+			assert_true(fits);
+			assert_near(d.best[i].value, p.value, 1e-9 * p.value);
+			piped += p.n_stages > 1;
+		}
+		berth_arena_free(&tmp);
+	}
+	print_message("%d pipelines\n", piped);
+	assert_true(piped > 100);
 }
 
 /* ---- all plans ---- */
@@ -371,6 +435,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_formula),
 		cmocka_unit_test(test_messages_hold_up),
+		cmocka_unit_test(test_formula_of_one_micro_batch),
 		cmocka_unit_test(test_against_all_plans),
 		cmocka_unit_test(test_work_is_limited),
 		cmocka_unit_test(test_many_batches_take_little_memory),
