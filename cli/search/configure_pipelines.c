@@ -291,7 +291,9 @@ berth_status configure_pipelines(cli *c, const configure_view *m, const char *sa
 	cli_budget_close(&cfg);
 	BERTH_TRY(st);
 	BERTH_TRY(put(c, &v, out, err));
-	if (v.p.n_stages == 0)
-		return tell_infeasible(c, &v, err);
+	if (v.p.n_stages == 0) {
+		st = tell_infeasible(c, &v, err);
+		return out ? berth_fail_in(err, st, "not written: %s; ", out) : st;
+	}
 	return cli_in_words(c) ? print(c, &v, err) : BERTH_OK;
 }
