@@ -474,16 +474,17 @@ static berth_status read_hello(berth_engine *e, const cJSON *item, berth_engine_
 	berth_json at = {.item = item, .file = "answer"}, list;
 	const char *name = NULL, *version = "", *clock = "wall";
 	int32_t protocol = 0;
+	berth_err why = {.code = BERTH_OK};
 	if (berth_json_int(&at, "protocol", true, 0, INT32_MAX, &protocol, NULL) != BERTH_OK ||
 	    protocol != BERTH_ENGINE_PROTOCOL)
 		return berth_engine_lied(e, err, "speaks protocol %d; this berth speaks %d", protocol,
 		                         BERTH_ENGINE_PROTOCOL);
-	if (berth_json_string(&at, "engine", true, &name, NULL) != BERTH_OK ||
-	    berth_json_string(&at, "version", false, &version, NULL) != BERTH_OK ||
-	    berth_json_string(&at, "clock", false, &clock, NULL) != BERTH_OK ||
-	    berth_json_bool(&at, "fuses", &h->fuses, NULL) != BERTH_OK ||
-	    berth_json_array(&at, "devices", true, &list, NULL) != BERTH_OK)
-		return berth_engine_lied(e, err, "gave a hello without \"engine\" or \"devices\"");
+	if (berth_json_string(&at, "engine", true, &name, &why) != BERTH_OK ||
+	    berth_json_string(&at, "version", false, &version, &why) != BERTH_OK ||
+	    berth_json_string(&at, "clock", false, &clock, &why) != BERTH_OK ||
+	    berth_json_bool(&at, "fuses", &h->fuses, &why) != BERTH_OK ||
+	    berth_json_array(&at, "devices", true, &list, &why) != BERTH_OK)
+		return berth_engine_lied(e, err, "gave a bad hello: %s", why.msg);
 	BERTH_TRY(copy_text(e, name, &h->engine, err));
 	BERTH_TRY(copy_text(e, version, &h->version, err));
 	BERTH_TRY(copy_text(e, clock, &h->clock, err));

@@ -120,6 +120,8 @@ def hello():
     if FAULT == "new-devices" and not ACTIVE:
         devices = [{"name": "a"}, {"name": "c"}]
     answer = {"protocol": 1, "engine": "broken", "devices": devices}
+    if fault("odd-hello"):
+        answer["fuses"] = 1
     if fault("open-files"):  # those without a name that it got, but its standard streams
         files = [n for n in os.listdir("/proc/self/fd") if int(n) > 2]
         answer["version"] = str(sum(os.path.islink(f"/proc/self/fd/{n}") and os.readlink(f"/proc/self/fd/{n}").endswith("(deleted)") for n in files))

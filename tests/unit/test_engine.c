@@ -481,6 +481,7 @@ static const fault at_start[] = {
 	{"no-devices", BERTH_EIO, "has 0 devices"},
 	{"same-devices", BERTH_EIO, "has two devices called 'a'"},
 	{"odd-devices", BERTH_EIO, "describes a device badly"},
+	{"odd-hello", BERTH_EIO, "gave a bad hello: answer: /fuses: expected true or false"},
 	{"protocol", BERTH_EIO, "speaks protocol 9; this berth speaks 1"},
 	{"model", BERTH_EFORMAT, "it cannot run operators of type 'Strange'"},
 	{"other-ops", BERTH_EIO, "loaded 5 operators; the graph has 4"},
