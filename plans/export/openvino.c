@@ -254,10 +254,11 @@ static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_
 	BERTH_TRY(n_gpus > 1 ? berth_export_theirs_numbered(x, x->op_dev, "GPU.", words, "device of OpenVINO",
 	                                                    theirs, out, err)
 	                     : berth_export_theirs(x, words, "device of OpenVINO", theirs, out, err));
-	if (n_gpus > 1)
-		BERTH_TRY(berth_export_note(out, err,
-		                            "GPUs have numbers in the order of the system (--device "
-		                            "NAME=GPU.1 says otherwise)"));
+	for (int32_t d = 0; d < x->s->n_devs; d++)
+		if (theirs[d] && berth_export_begins(theirs[d], "GPU.") && !(x->theirs && x->theirs[d]))
+			BERTH_TRY(berth_export_note(out, err,
+			                            "device %s is taken for %s (--device %s=NAME says otherwise)",
+			                            x->s->dev_name[d], theirs[d], x->s->dev_name[d]));
 	BERTH_TRY(check_names(theirs, x->s->n_devs, err));
 	BERTH_TRY(onnx_placed_new(x, tmp, &placed, err));
 	berth_json_out_init(&w, out->mem, true);
