@@ -249,11 +249,27 @@ static const berth_configure_choice *simulated_as(const chooser *ch, const berth
 	return NULL;
 }
 
-static int by_simulated_time(const void *a, const void *b)
+/* By time, then by energy; what is not known comes last. */
+static int by_simulated_time(const berth_configure_choice *x, const berth_configure_choice *y)
 {
-	const berth_configure_choice *x = a, *y = b;
-	double d = time_of(&x->simulated) - time_of(&y->simulated);
-	return d < 0 ? -1 : d > 0;
+	const double a[] = {time_of(&x->simulated), energy_of(&x->simulated)},
+		     b[] = {time_of(&y->simulated), energy_of(&y->simulated)};
+	int order = 0;
+	for (int i = 0; i < 2 && !order; i++)
+		order = isnan(a[i]) || isnan(b[i]) ? isnan(a[i]) - isnan(b[i]) : BERTH_COMPARE(a[i], b[i]);
+	return order;
+}
+
+/* Equal ones keep their order. */
+static void sort_front(berth_configure_choice *front, int32_t n)
+{
+	for (int32_t i = 1; i < n; i++) {
+		const berth_configure_choice x = front[i];
+		int32_t k = i;
+		for (; k > 0 && by_simulated_time(&x, &front[k - 1]) < 0; k--)
+			front[k] = front[k - 1];
+		front[k] = x;
+	}
 }
 
 /* The front of what was simulated: the predicted front, and the best of the goal. */
@@ -272,7 +288,7 @@ static berth_status simulate_front(chooser *ch, berth_err *err)
 	}
 	if (ch->out->found && !isnan(energy_of(&ch->out->best.simulated)))
 		ch->front[n++] = ch->out->best;
-	qsort(ch->front, (size_t)n, sizeof *ch->front, by_simulated_time);
+	sort_front(ch->front, n);
 	for (int32_t i = 0; i < n; i++) {
 		int32_t k = ch->out->n_front;
 		if (k == 0 || energy_of(&ch->front[i].simulated) < energy_of(&ch->front[k - 1].simulated))
