@@ -301,10 +301,11 @@ static berth_status set_times(cli *c, berth_system *s, berth_err *err)
 }
 
 /* --for: as the engine runs plans. format: of the graph's file; NULL: a built-in model. */
-static berth_status set_engine(const cli *c, const char *spec, const char *format, berth_system *s,
-                               berth_err *err)
+static berth_status set_engine(const cli *c, const char *spec, const char *format, const berth_graph *g,
+                               berth_system *s, berth_err *err)
 {
 	const berth_engine_rules *e = NULL;
+	bool step = false;
 	if (!c->engine)
 		return BERTH_OK;
 	BERTH_TRY(berth_rules_find(c->engine, &e, err));
@@ -313,6 +314,13 @@ static berth_status set_engine(const cli *c, const char *spec, const char *forma
 		                  "--for %s: %s runs files of the format %s, and %s is %s%s",
 		                  e->name, e->title, e->format[0], spec,
 		                  format ? "of the format " : "a built-in model", format ? format : "");
+	for (int32_t op = 0; op < g->n_ops; op++)
+		step |= g->op_backward[op];
+	if (step && e && !e->trains)
+		return berth_fail(err, BERTH_EINVAL,
+		                  "%s --for %s: %s runs no training steps, and %s is one: leave out "
+		                  "--for, or give --for torch",
+		                  c->verb->name, e->name, e->title, g->name);
 	return berth_system_for(e, s, err);
 }
 
@@ -369,7 +377,7 @@ berth_status cli_instance_load(cli *c, const char *graph, const char *system, be
 	if (report)
 		*report = r;
 	BERTH_TRY(make_training(c, training, graph, g, err));
-	BERTH_TRY(set_engine(c, graph, r.format, s, err));
+	BERTH_TRY(set_engine(c, graph, r.format, g, s, err));
 	BERTH_TRY(cli_system_times(c, s, err));
 	BERTH_TRY(pack_links(c, s, err));
 	BERTH_TRY(cli_rules_add(c, s, g, err));

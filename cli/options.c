@@ -407,7 +407,8 @@ berth_status cli_parse(cli *c, const cli_option *options, int min_args, int max_
 		if (found == FOR_ID)
 			return berth_fail(err, BERTH_EINVAL,
 			                  "%s: no plan for an engine is made here: leave out --for, an "
-			                  "option of place, compare, simulate, train and configure",
+			                  "option of place, compare, simulate, show, check-certificate, "
+			                  "train and configure",
 			                  c->verb->name);
 		if (found >= SIZE_ID) {
 			BERTH_TRY(take_size(c, found - SIZE_ID, optarg, err));

@@ -61,6 +61,10 @@ static berth_status check_engine(const cli *c, berth_err *err)
 	const berth_engine_rules *e = NULL;
 	if (c->engine)
 		BERTH_TRY(berth_rules_find(c->engine, &e, err));
+	if (e && cli_given(c, "serve|pipelines|output"))
+		return berth_fail(err, BERTH_EINVAL,
+		                  "configure: --for prices copies that train beside each other, each run by "
+		                  "itself: leave out --serve, --pipelines and -o");
 	if (!e || e->trains)
 		return BERTH_OK;
 	return berth_fail(err, BERTH_EINVAL,
@@ -352,9 +356,6 @@ static berth_status run(cli *c, berth_err *err)
 /* Copies that are served are not trained: what is for training has no meaning there. */
 static const cli_rule rules[] = {
 	{"", "!on", "configure: --on CLUSTER is missing"},
-	{"for", "serve|pipelines|output",
-         "configure: --for prices copies that train beside each other, each run by itself: leave out "
-         "--serve, --pipelines and -o"},
 	{"to", "!serve", "configure: --to is for --serve: give that, too"},
 	{"to", "!output", "configure: --to says what -o OUT is written for: give that, too"},
 	{"pipelines", "serve",

@@ -421,8 +421,6 @@ static const cli_rule rules[] = {
 	{"pareto", "gap", "place: --pareto has no gap to end at; leave out --gap"},
 	{"for", "pareto|replicas|requests",
          "place: --for is for one plan of one model: leave out --pareto, --replicas and --requests"},
-	{"for", "training",
-         "place: --for is for inference: engines are told no training steps; leave out one"},
 	{"requests", "report", "place: --requests has no page: leave out --report"},
 	{"requests", "!replicas",
          "place: --requests is for copies of the model: give --replicas auto, or the most copies"}};

@@ -150,7 +150,7 @@ static berth_status check_args(const cli *c, train_args *a, berth_err *err)
 	             {"--teach", a->teach, learned ? learned : decoding},
 	             {"--width", a->width, learned},
 	             {"--objective each", a->each_objective, learned},
-	             {"--for", c->engine, measured}};
+	             {"--for", c->engine && strcmp(c->engine, "none") != 0, measured}};
 	if (a->width > BERTH_WIDEST)
 		return berth_fail(err, BERTH_EINVAL, "option --width: %lld is not from 1 to %d",
 		                  (long long)a->width, BERTH_WIDEST);
@@ -389,8 +389,6 @@ static berth_status run(cli *c, berth_err *err)
 
 static const cli_rule rules[] = {
 	{"policy", "!fine-tune", "train --policy: what to begin with; it goes with --fine-tune"},
-	{"for", "training",
-         "train: --for is for inference: engines are told no training steps; leave out one"},
 	{"", "!output", "train: -o POLICY is missing; it is a file"}};
 
 const cli_verb cmd_train = {

@@ -138,9 +138,10 @@ berth_status compare_plans_open(cli *c, compare_plans *x, berth_err *err)
 	}
 	x->n = x->given.n;
 	BERTH_TRY(take_words(c, x, err));
-	if (!c->engine)
+	if (c->engine)
+		BERTH_TRY(berth_rules_find(c->engine, &x->engine, err));
+	if (!x->engine)
 		return BERTH_OK;
-	BERTH_TRY(berth_rules_find(c->engine, &x->engine, err));
 	return berth_got(x->name[x->n++] = berth_arena_printf(&c->mem, "%s default", x->engine->name), err);
 }
 

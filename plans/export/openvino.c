@@ -254,11 +254,13 @@ static berth_status write(const berth_export_source *x, berth_arena *tmp, berth_
 	BERTH_TRY(n_gpus > 1 ? berth_export_theirs_numbered(x, x->op_dev, "GPU.", words, "device of OpenVINO",
 	                                                    theirs, out, err)
 	                     : berth_export_theirs(x, words, "device of OpenVINO", theirs, out, err));
-	for (int32_t d = 0; d < x->s->n_devs; d++)
+	for (int32_t d = 0; d < x->s->n_devs; d++) {
+		const char *name = x->s->dev_name[d];
 		if (theirs[d] && berth_export_begins(theirs[d], "GPU.") && !(x->theirs && x->theirs[d]))
-			BERTH_TRY(berth_export_note(out, err,
-			                            "device %s is taken for %s (--device %s=NAME says otherwise)",
-			                            x->s->dev_name[d], theirs[d], x->s->dev_name[d]));
+			BERTH_TRY(berth_export_note(
+				out, err, "device %s is taken for %s (--device %s=NAME says otherwise)", name,
+				theirs[d], name));
+	}
 	BERTH_TRY(check_names(theirs, x->s->n_devs, err));
 	BERTH_TRY(onnx_placed_new(x, tmp, &placed, err));
 	berth_json_out_init(&w, out->mem, true);
