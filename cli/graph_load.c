@@ -93,7 +93,19 @@ berth_status cli_calibrate_device(cli *c, berth_system *s, int32_t dev, const be
 	return BERTH_OK;
 }
 
-static berth_status calibrate(cli *c, berth_system *s, berth_err *err)
+/* Does e run the model? NULL: no engine is named. format: of its file; NULL: a built-in model. */
+static berth_status check_format(const berth_engine_rules *e, const char *spec, const char *format,
+                                 berth_err *err)
+{
+	if (!e || berth_rules_run(e, berth_module_file_length(spec) ? "PyTorch" : format))
+		return BERTH_OK;
+	return berth_fail(err, BERTH_EINVAL, "--for %s: %s runs files of the format %s, and %s is %s%s",
+	                  e->name, e->title, e->format[0], spec,
+	                  format ? "of the format " : "a built-in model", format ? format : "");
+}
+
+/* timed: the engine that was timed, where s is for none; NULL: none was. */
+static berth_status calibrate(cli *c, berth_system *s, const berth_engine_rules *timed, berth_err *err)
 {
 	said *x;
 	if (!c->calibrate.n)
@@ -106,6 +118,8 @@ static berth_status calibrate(cli *c, berth_system *s, berth_err *err)
 		berth_read_report report;
 		opt.n_dims = 0; /* they are those of the model that is placed */
 		BERTH_TRY(berth_graph_load(x[i].model, &opt, &c->mem, &c->tmp, &x[i].g, &report, err));
+		if (cli_given(c, "for"))
+			BERTH_TRY(check_format(timed, x[i].model, report.format, err));
 	}
 	for (int32_t d = 0; d < s->n_devs; d++) {
 		berth_timing *timing;
@@ -115,7 +129,8 @@ static berth_status calibrate(cli *c, berth_system *s, berth_err *err)
 		BERTH_TRY_NEW(&c->mem, c->calibrate.n, err, timing);
 		for (int32_t i = 0; i < c->calibrate.n; i++)
 			if (is_for(s, &x[i], d)) {
-				berth_strbuf_printf(&by, "%s%s", n ? ", " : "", x[i].text);
+				berth_strbuf_printf(&by, "%s%s%s%s", n ? ", " : "", x[i].text,
+				                    timed ? " for " : "", timed ? timed->name : "");
 				timing[n++] = (berth_timing){&x[i].g, -1, x[i].seconds};
 			}
 		BERTH_TRY(berth_strbuf_done(&by, &text, NULL, err));
@@ -130,7 +145,7 @@ berth_status cli_calibrate(cli *c, berth_system *s, berth_err *err)
 	const berth_engine_rules *now = s->engine;
 	if (!now && c->engine)
 		BERTH_TRY(berth_rules_find(c->engine, &s->engine, err));
-	berth_status st = calibrate(c, s, err);
+	berth_status st = calibrate(c, s, now ? NULL : s->engine, err);
 	s->engine = now;
 	return st;
 }
@@ -309,11 +324,7 @@ static berth_status set_engine(const cli *c, const char *spec, const char *forma
 	if (!c->engine)
 		return BERTH_OK;
 	BERTH_TRY(berth_rules_find(c->engine, &e, err));
-	if (e && !berth_rules_run(e, berth_module_file_length(spec) ? "PyTorch" : format))
-		return berth_fail(err, BERTH_EINVAL,
-		                  "--for %s: %s runs files of the format %s, and %s is %s%s",
-		                  e->name, e->title, e->format[0], spec,
-		                  format ? "of the format " : "a built-in model", format ? format : "");
+	BERTH_TRY(check_format(e, spec, format, err));
 	for (int32_t op = 0; op < g->n_ops; op++)
 		step |= g->op_backward[op];
 	if (step && e && !e->trains)
