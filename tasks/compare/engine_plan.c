@@ -2,6 +2,7 @@
 #include "engine_plan.h"
 
 #include "check.h"
+#include "coloc.h"
 #include "engine_rules.h"
 #include "granularity.h"
 
@@ -216,36 +217,73 @@ static berth_status offer_nearest(berth_engine_plan *x, const int32_t *op_dev, c
 	return offer(x, near, NULL, o, mem, tmp, c, &can, err);
 }
 
-/* What the engine does by itself, where rules tell some of it apart: groups that may not stand there go where
- * they are quickest. *out NULL: it breaks no such rule, or is not known. */
-static berth_status keep_rules(const berth_engine_plan *x, berth_arena *mem, int32_t **out, berth_err *err)
+/* Where group u goes by the rules, -1: it stays: to the quickest of its operators' default devices, where it
+ * may go to none of them of all. bytes [n_colocs]: to one that has room before others; NULL: all have. */
+static int32_t new_place(const berth_engine_plan *x, int32_t u, const int64_t *bytes, const int64_t *room)
 {
 	const berth_problem *p = x->x.p;
-	int32_t *op_dev, n = 0;
+	bool own[BERTH_MAX_DEVS] = {false}, apart = false;
+	int64_t least = INT64_MAX;
+	int32_t at = -1;
+	BERTH_EACH (i, p->coloc_off, u) {
+		const int32_t d = x->usual[p->coloc_op[i]];
+		own[d] = berth_coloc_legal(p, u, d);
+		apart |= !own[d] || d != berth_coloc_dev(p, u, x->usual);
+	}
+	for (int tier = 0; tier < 3 && apart && at < 0; tier++)
+		for (int32_t d = 0; d < p->n_devs; d++) {
+			bool may = berth_coloc_legal(p, u, d) && (tier > 0 || own[d]) &&
+			           (tier > 1 || !bytes || bytes[u] <= room[d]);
+			int64_t ns = may ? berth_coloc_time(p, u, d) : least;
+			at = ns < least ? d : at;
+			least = ns < least ? ns : least;
+		}
+	return at;
+}
+
+/* What the engine does by itself, where rules tell some of it apart, into op_dev; with_room: by the memory
+ * that is left. Returns how many groups have moved. */
+static berth_status move_groups(const berth_engine_plan *x, bool with_room, int32_t *op_dev, int32_t *n,
+                                berth_arena *tmp, berth_err *err)
+{
+	const berth_problem *p = x->x.p;
+	int64_t *bytes, room[BERTH_MAX_DEVS];
+	BERTH_SCRATCH(tmp);
+	BERTH_TRY_NEW(tmp, p->n_colocs, err, bytes);
+	berth_coloc_bytes(p, bytes);
+	BERTH_COPY(op_dev, x->usual, p->n_ops);
+	for (int32_t d = 0; d < p->n_devs; d++)
+		room[d] = p->dev_limit_bytes[d] < 0 ? INT64_MAX : p->dev_limit_bytes[d];
+	*n = 0;
+	for (int moves = 0; moves < 2; moves++) /* those that stay first */
+		for (int32_t u = 0; u < p->n_colocs; u++) {
+			const int32_t to = new_place(x, u, with_room ? bytes : NULL, room);
+			if ((to >= 0) != moves)
+				continue;
+			if (moves)
+				berth_coloc_put(p, u, to, op_dev);
+			*n += moves;
+			room[berth_coloc_dev(p, u, op_dev)] -= bytes[u];
+		}
+	return BERTH_OK;
+}
+
+/* *out NULL: it breaks no such rule, or is not known. */
+static berth_status keep_rules(const berth_engine_plan *x, const berth_objective *o, berth_arena *mem,
+                               berth_arena *tmp, int32_t **out, berth_err *err)
+{
+	int32_t *op_dev, n;
+	double value;
 	*out = NULL;
 	if (!x->usual)
 		return BERTH_OK;
-	BERTH_TRY_NEW(mem, p->n_ops, err, op_dev);
-	BERTH_COPY(op_dev, x->usual, p->n_ops);
-	for (int32_t u = 0; u < p->n_colocs; u++) {
-		const int32_t first = p->coloc_op[p->coloc_off[u]];
-		int64_t least = INT64_MAX;
-		int32_t at = -1;
-		for (int32_t d = 0; d < p->n_devs && !berth_op_legal(p, first, x->usual[first]); d++) {
-			int64_t ns = 0;
-			BERTH_EACH (i, p->coloc_off, u)
-				ns += berth_op_time(p, p->coloc_op[i], d);
-			if (!berth_op_legal(p, first, d) || ns >= least)
-				continue;
-			least = ns;
-			at = d;
-		}
-		BERTH_EACH (i, p->coloc_off, u)
-			op_dev[p->coloc_op[i]] = at < 0 ? op_dev[p->coloc_op[i]] : at;
-		n += at >= 0;
-	}
-	*out = n ? op_dev : NULL;
-	return BERTH_OK;
+	BERTH_TRY_NEW(mem, x->x.p->n_ops, err, op_dev);
+	BERTH_TRY(move_groups(x, false, op_dev, &n, tmp, err));
+	if (!n)
+		return BERTH_OK;
+	*out = op_dev;
+	BERTH_TRY(worth(x, op_dev, NULL, o, tmp, &value, err));
+	return value < INFINITY ? BERTH_OK : move_groups(x, true, op_dev, &n, tmp, err);
 }
 
 static void answer(berth_solution *r, int32_t *op_dev, int32_t *order, double value)
@@ -277,7 +315,7 @@ berth_status berth_engine_plan_take(berth_engine_plan *x, const berth_objective 
 		BERTH_TRY(offer_nearest(x, r->op_dev, o, mem, tmp, &c, err));
 	x->dropped = c.why;
 	BERTH_TRY(offer(x, x->best, NULL, o, mem, tmp, &c, &can, err));
-	BERTH_TRY(keep_rules(x, mem, &op_dev, err));
+	BERTH_TRY(keep_rules(x, o, mem, tmp, &op_dev, err));
 	BERTH_TRY(offer(x, op_dev, NULL, o, mem, tmp, &c, &can, err));
 	if (op_dev && !can)
 		BERTH_TRY(offer_nearest(x, op_dev, o, mem, tmp, &c, err));

@@ -280,6 +280,39 @@ static const char *groups_of(const berth_graph *g, char text[N_KERNEL_OPS + 1])
 	return text;
 }
 
+/* What the engine does by itself, under rules that it does not know: a group that stands apart goes to the
+ * quickest of its operators' devices, one that may go to none of them to the quickest that has room. */
+static void test_kept_rules(void **state)
+{
+	static const char *const one = "\"colocate\":\"one\"",
+				 *const not_gpu = "\"colocate\":\"one\",\"forbid\":[\"gpu\"]";
+	static const struct {
+		const char *rule;
+		int32_t usual, expected; /* of the first operator, of the first two; all others are on 1 */
+	} rows[] = {{one, 0, 1}, {not_gpu, 1, 0}};
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		const char *const rule[N_KERNEL_OPS] = {rows[i].rule, rows[i].rule};
+		int32_t usual[N_KERNEL_OPS] = {rows[i].usual, 1, 1, 1, 1, 1};
+		const berth_objective o = berth_objective_of(BERTH_LATENCY);
+		small_problem w;
+		berth_engine_plan plan;
+		berth_err err;
+		open_kernels(&w, N_KERNEL_OPS, 1000000000, rule, "\"peak_flops\":1e13",
+		             "\"peak_flops\":1e14,\"memory_bytes\":1000000");
+		const berth_export_source source = {.g = &w.g, .s = &w.s, .p = &w.p};
+		berth_solution r = {.p = &w.p, .value = NAN, .lower_bound = NAN};
+		assert_ok(berth_engine_plan_open(&source, &w.mem, &w.tmp, &plan, &err), &err);
+		plan.usual = usual;
+		plan.anyhow = true;
+		assert_ok(berth_engine_plan_take(&plan, &o, &r, &w.mem, &w.tmp, &err), &err);
+		assert_true(r.feasible);
+		for (int op = 0; op < N_KERNEL_OPS; op++)
+			assert_int_equal(r.op_dev[op], op < 2 ? rows[i].expected : 1);
+		small_problem_free(&w);
+	}
+}
+
 /* Rules of single operators part a kernel where these may not go to the same devices and nowhere else, and
  * what is left can be placed; a plan that parts one is of single operators. */
 static void test_kernels(void **state)
@@ -461,6 +494,7 @@ int main(void)
 		cmocka_unit_test(test_one_price), cmocka_unit_test(test_kernel_times),
 		cmocka_unit_test(test_kernels_calibrated),
 		cmocka_unit_test(test_kernel_price), cmocka_unit_test(test_kernels),
+		cmocka_unit_test(test_kept_rules),
 		cmocka_unit_test(test_kernels_fail)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
