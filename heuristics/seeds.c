@@ -266,16 +266,13 @@ berth_status berth_seeds_run_short(berth_search *s, berth_arena *tmp, berth_err 
 	const bool few = berth_seeds_few(s);
 	int64_t half = s->cfg.evaluations / 2, own = s->cfg.evaluations / SHORT_SHARE;
 	berth_status st = berth_method_run(berth_seeds[0].method, s, tmp, err);
-	int64_t single = s->evaluations;
 	for (int32_t i = 0; i < N_SHORT && st == BERTH_OK; i++) {
 		BERTH_SCRATCH(tmp);
 		int32_t k = berth_prices_known(&s->cfg.objective) ? i : N_SHORT - 1 - i;
 		s->may_evaluate = !few                         ? INT64_MAX
 		                  : s->evaluations + own < half ? s->evaluations + own
 		                                                : half;
-		s->may_work_ns = few                          ? s->worked_ns + FAR_NS
-		                 : s->evaluations == single ? s->worked_ns + SHORT_NS
-		                                            : 0;
+		s->may_work_ns = few ? s->worked_ns + FAR_NS : i == 0 ? s->worked_ns + SHORT_NS : 0;
 		if (berth_search_afford(s, short_seeds[k].work_ns(s->p)))
 			st = run_far(s, k, &short_seeds[k], &use, tmp, err);
 		berth_seeds_cut(s, short_seeds[k].method->name);

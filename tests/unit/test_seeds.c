@@ -120,6 +120,28 @@ static void test_short_searches(void **state)
 	}
 }
 
+/* Where the first of the four is too dear for a short time, none of the others stands in for it. */
+static void test_a_short_time_of_a_large_graph(void **state)
+{
+	(void)state;
+	small_problem f;
+	berth_search_cfg cfg = {.seed = 1, .evaluations = BERTH_UNLIMITED, .time_s = 0.1};
+	berth_search s;
+	berth_err err;
+	setup(&f, "zoo:random:ops=2000");
+	cfg.time_from = berth_wall_seconds() + FAR;
+	assert_ok(berth_objective_parse("throughput", &cfg.objective, &err), &err);
+	assert_ok(berth_search_new(&f.p, &cfg, &f.mem, &s, &err), &err);
+	assert_true(berth_seeds_short(&s));
+	assert_ok(berth_method_run(berth_seeds[0].method, &s, &f.tmp, &err), &err);
+	int64_t single = s.evaluations;
+	assert_ok(berth_search_new(&f.p, &cfg, &f.mem, &s, &err), &err);
+	assert_ok(berth_seeds_run_short(&s, &f.tmp, &err), &err);
+	assert_int_equal(s.n_left_out, 4);
+	assert_int_equal(s.evaluations, single);
+	small_problem_free(&f);
+}
+
 /* A short time has the policy's passes where they are quick. */
 static void test_passes_in_a_short_time(void **state)
 {
@@ -320,6 +342,7 @@ int main(void)
 		cmocka_unit_test(test_a_tenth),
 		cmocka_unit_test(test_a_short_time),
 		cmocka_unit_test(test_short_searches),
+		cmocka_unit_test(test_a_short_time_of_a_large_graph),
 		cmocka_unit_test(test_passes_in_a_short_time),
 		cmocka_unit_test(test_what_is_short),
 		cmocka_unit_test(test_time_is_over),
