@@ -170,7 +170,9 @@ static berth_status try_within(cli *c, const requests *r, double first_s, double
 static void find_limit(const requests *r, double first_s, double token_s, serve_short *why)
 {
 	bool late = r->task.first_s > 0 && first_s > r->task.first_s * (1 + 1e-9);
-	if (late || (r->task.token_s > 0 && token_s > r->task.token_s * (1 + 1e-9))) {
+	if (!isfinite(first_s + token_s)) {
+		; /* no node holds the layers */
+	} else if (late || (r->task.token_s > 0 && token_s > r->task.token_s * (1 + 1e-9))) {
 		why->limit = late ? "first" : "token";
 		why->asked = late ? r->task.first_s : r->task.token_s;
 		why->least = late ? first_s : token_s;
@@ -178,7 +180,8 @@ static void find_limit(const requests *r, double first_s, double token_s, serve_
 		why->limit = "both";
 }
 
-/* Memory, or limits that something keeps: a tenth more than is possible, or twice as much each. */
+/* A limit that nothing keeps, memory, or limits that something keeps: a tenth more than is possible, or twice
+ * as much each. */
 static berth_status find_why(cli *c, requests *r, berth_err *err)
 {
 	enum { DOUBLED = 12 };
@@ -188,9 +191,14 @@ static berth_status find_why(cli *c, requests *r, berth_err *err)
 	       token_s = fmin(both->least_token_s, apart->least_token_s);
 	*why = (serve_short){.asked = NAN, .least = NAN};
 	r->v.why = why;
+	find_limit(r, first_s, token_s, why);
+	bool one = why->asked > 0, late = one && strcmp(why->limit, "first") == 0;
 	if (r->task.first_s + r->task.token_s > 0 && !berth_search_cfg_over(r->task.cfg))
 		BERTH_TRY(try_within(c, r, 0, 0, &per_s, err));
 	if (per_s <= 0) {
+		if (one && berth_search_cfg_over(r->task.cfg))
+			return BERTH_OK;
+		*why = (serve_short){.asked = NAN, .least = NAN};
 		for (int32_t i = 0; i < r->task.n_kinds; i++) {
 			const berth_request_kind *q = &r->kind[i];
 			if (serve_lacks_memory(&q->reading, why) || serve_lacks_memory(q->answering, why))
@@ -198,10 +206,8 @@ static berth_status find_why(cli *c, requests *r, berth_err *err)
 		}
 		return BERTH_OK;
 	}
-	find_limit(r, first_s, token_s, why);
 	double first = r->task.first_s > 0 ? 1.1 * fmax(r->task.first_s, first_s) : 0,
 	       token = r->task.token_s > 0 ? 1.1 * fmax(r->task.token_s, token_s) : 0;
-	bool one = why->asked > 0, late = one && strcmp(why->limit, "first") == 0;
 	/* that one alone first */
 	for (int i = one ? -DOUBLED : 0;
 	     i < DOUBLED && why->kept_per_s <= 0 && !berth_search_cfg_over(r->task.cfg); i++) {
@@ -220,7 +226,8 @@ static berth_status tell_infeasible(cli *c, const requests *r, berth_err *err)
 	const char *text, *links, *kept = "";
 	BERTH_TRY(serve_tell_memory(c, why, &text, err));
 	BERTH_TRY(serve_name_links(c, &r->v, &links, err));
-	if (why->kept_s[0] + why->kept_s[1] <= 0)
+	bool memory = !why->limit || strcmp(why->limit, "memory") == 0;
+	if (why->kept_s[0] + why->kept_s[1] <= 0 && memory)
 		return berth_fail(err, BERTH_EINFEASIBLE,
 		                  "the layers of %s with their caches fit nowhere on so many servers of "
 		                  "%s%s%s; give weights of fewer bits (the word weights), more memory or "

@@ -55,7 +55,7 @@ berth_status serve_check_end(const cli *c, const view *v, bool found, berth_err 
 		                  found ? "interrupted; the best plan so far is the answer"
 		                        : "interrupted before there was a plan");
 	bool known = !v->why || v->why->kept_per_s > 0 ||
-	             (v->why->limit && strcmp(v->why->limit, "memory") == 0);
+	             (v->why->limit && strcmp(v->why->limit, "both") != 0);
 	return found || known || !berth_search_cfg_over(&v->watch.cfg)
 	               ? BERTH_OK
 	               : berth_fail(err, BERTH_EINFEASIBLE,
@@ -455,27 +455,29 @@ double serve_round_up(double s)
 	return digits < 0 ? ceil(s / scale * (1 - 1e-12)) * scale : ceil(s * scale * (1 - 1e-12)) / scale;
 }
 
-/* What the layers need, or a limit that something keeps: a tenth more than is possible, or twice as much
- * each. Of v the limits and what was found within them stay. */
+/* A limit that nothing keeps, what the layers need, or a limit that something keeps: a tenth more than is
+ * possible, or twice as much each. Of v the limits and what was found within them stay. */
 static berth_status find_why(cli *c, view *v, berth_serving *at, const configure_view *m,
                              const cli_texts *steps, serve_short *why, berth_err *err)
 {
 	const view was = *v;
 	view w = *v;
-	*why = (serve_short){.asked = NAN, .least = NAN};
+	bool late = was.most_s > 0 && isfinite(was.quickest_s) &&
+	            was.quickest_s > was.most_s * (1 + 1e-9);
+	*why = (serve_short){.limit = late ? "latency" : NULL,
+	                     .asked = late ? was.most_s : NAN,
+	                     .least = late ? was.quickest_s : NAN};
 	v->why = why;
 	w.most_s = 0;
 	if (was.most_s > 0 && !berth_search_cfg_over(&v->watch.cfg))
 		BERTH_TRY(try_within(c, &w, at, m, steps, err));
 	if (!serve_found(&w)) {
+		if (late && berth_search_cfg_over(&v->watch.cfg))
+			return BERTH_OK;
+		*why = (serve_short){.asked = NAN, .least = NAN};
 		if (steps->n == 0)
 			serve_lacks_memory(at, why);
 		return BERTH_OK;
-	}
-	if (was.quickest_s > was.most_s * (1 + 1e-9)) {
-		why->limit = "latency";
-		why->asked = was.most_s;
-		why->least = was.quickest_s;
 	}
 	double s = 1.1 * fmax(was.most_s, was.quickest_s);
 	for (; why->kept_per_s <= 0 && w.most_s < MOST_S && !berth_search_cfg_over(&v->watch.cfg); s *= 2) {
@@ -494,14 +496,15 @@ static berth_status tell_infeasible(cli *c, const view *v, berth_err *err)
 	const char *text, *links;
 	BERTH_TRY(serve_tell_memory(c, why, &text, err));
 	BERTH_TRY(serve_name_links(c, v, &links, err));
-	if (why->kept_s[0] <= 0)
+	bool late = why->limit && strcmp(why->limit, "latency") == 0;
+	if (why->kept_s[0] <= 0 && !late)
 		return berth_fail(
 			err, BERTH_EINFEASIBLE,
 			"the layers of %s fit nowhere on so many servers of %s%s%s; give weights of "
 			"fewer bits (the word weights), more memory, or more servers%s",
 			c->args[0], v->s.name, links, text, *links ? ", or links" : "");
 	text = "";
-	if (why->limit)
+	if (late)
 		text = berth_arena_printf(&c->mem, "; none is possible, a sample takes %s at the least",
 		                          berth_text_seconds(a, why->least));
 	else if (v->layout.bound_per_s <= 0 && serve_has_layouts(v))
@@ -509,10 +512,11 @@ static berth_status tell_infeasible(cli *c, const view *v, berth_err *err)
 	BERTH_TRY(berth_got(text, err));
 	if (why->kept_per_s <= 0)
 		return berth_fail(err, BERTH_EINFEASIBLE,
-		                  "no plan for %s on %s was found within latency<=%s%s, nor within %s; leave "
-		                  "the limit out, or give quicker devices or links",
+		                  "no plan for %s on %s was found within latency<=%s%s%s%s; leave the limit "
+		                  "out, or give quicker devices or links",
 		                  c->args[0], v->s.name, berth_text_seconds(b, v->most_s), text,
-		                  berth_text_seconds(d, MOST_S));
+		                  why->kept_s[0] > 0 ? ", nor within " : "",
+		                  why->kept_s[0] > 0 ? berth_text_seconds(d, why->kept_s[0]) : "");
 	return berth_fail(err, BERTH_EINFEASIBLE,
 	                  "no plan for %s on %s was found within latency<=%s%s: latency<=%s is kept by %.4g "
 	                  "samples/s; ask for that, or give smaller batches (--batches), quicker devices or "

@@ -13,8 +13,8 @@ typedef struct serve_short {
 	const char *limit;
 	double asked, least; /* seconds; bytes that there are, and that are needed. NAN: unknown */
 	bool one;            /* bytes of one device, and of one layer */
-	double kept_s[2];    /* limits that something keeps: of a sample, or first and token; 0: none */
-	double kept_per_s;   /* by that; 0: nothing was found */
+	double kept_s[2];    /* limits that were tried last: of a sample, or first and token; 0: none */
+	double kept_per_s;   /* by that; 0: nothing keeps them that was found */
 } serve_short;
 
 /* What an engine is told of the model beside its layers. */

@@ -69,10 +69,10 @@ static RESULT_FLAT_KIND(group_kind, "", "", GROUP);
 	K(NUMBER_OR_NULL, "least", "s", "that is possible at best; of memory the bytes that are needed",     \
 	  v->why->least)                                                                                     \
 	IF(!v->requests, NUMBER_OR_NULL, "kept_latency_s", "s", "a limit that something keeps",              \
-	   or_null(v->why->kept_s[0]))                                                                       \
+	   kept_or_null(v->why, 0))                                                                          \
 	IF(v->requests, NUMBER_OR_NULL, "kept_first_s", "s", "limits that something keeps",                  \
-	   or_null(v->why->kept_s[0]))                                                                       \
-	IF(v->requests, NUMBER_OR_NULL, "kept_token_s", "s", "", or_null(v->why->kept_s[1]))                 \
+	   kept_or_null(v->why, 0))                                                                          \
+	IF(v->requests, NUMBER_OR_NULL, "kept_token_s", "s", "", kept_or_null(v->why, 1))                    \
 	K(NUMBER_OR_NULL, "kept_per_s", "samples/s", "or requests/s, by that", or_null(v->why->kept_per_s))
 static RESULT_KIND(short_kind, "", "", SHORT);
 
@@ -81,10 +81,16 @@ static double or_null(double x)
 	return x > 0 ? x : NAN;
 }
 
+static double kept_or_null(const serve_short *why, int i)
+{
+	return why->kept_per_s > 0 ? or_null(why->kept_s[i]) : NAN;
+}
+
 #define SERVE(K, IF)                                                                                         \
 	K(TEXT, "graph", "", "as it was given", c->args[0])                                                  \
 	K(TEXT, "system", "", "", v->s.name)                                                                 \
-	K(BOOL, "feasible", "", "false: the layers fit nowhere, or nothing keeps the limit", serve_found(v)) \
+	K(BOOL, "feasible", "", "false: the layers fit nowhere, nothing keeps the limit, or time was over",  \
+	  serve_found(v))                                                                                    \
 	IF(!v->requests, INT, "copies", "", "in all", v->plan.n_copies)                                      \
 	IF(!v->requests, INT, "batch", "", "of the copies", v->batch)                                        \
 	IF(!v->requests, NUMBER, "throughput_per_s", "samples/s", "of all copies", v->plan.per_s)            \
