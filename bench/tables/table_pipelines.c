@@ -203,64 +203,93 @@ static void print_measured(const char *name, const measured *m, int n, double wi
 
 /* ---- plans of a file ---- */
 
-static double number(FILE *f)
+enum { MOST_LAYERS = 1024, MOST_DEVS = 1 << 20, MOST_PLANS = 1 << 20 };
+static const double MOST_S = 1e9, MOST_BYTES = 1e12; /* of a layer; sums of them are whole numbers */
+
+static _Noreturn void refuse(FILE *f, const char *why)
 {
+	char text[200];
+	snprintf(text, sizeof text, "pipelines: %s; planners.py writes such files", why);
+	fclose(f);
+	bench_refuse(text);
+}
+
+static double number(FILE *f, const char *what, double least, double most)
+{
+	char why[150];
 	double x;
-	if (fscanf(f, "%lf", &x) != 1)
-		bench_refuse("pipelines: a number is missing in the file; planners.py writes such files");
+	if (fscanf(f, "%lf", &x) != 1) {
+		snprintf(why, sizeof why, "a number is missing in the file: %s", what);
+		refuse(f, why);
+	}
+	if (!(x >= least && x <= most)) {
+		snprintf(why, sizeof why, "%s in the file: %.10g is not from %.10g to %.10g", what, x, least,
+		         most);
+		refuse(f, why);
+	}
 	return x;
+}
+
+static int32_t count(FILE *f, const char *what, int32_t least, int32_t most)
+{
+	return (int32_t)number(f, what, least, most);
 }
 
 static double *sums(FILE *f, int32_t n, berth_arena *mem)
 {
 	double *x = bench_new(mem, (size_t)n + 1, sizeof *x);
 	for (int32_t i = 0; i < n; i++)
-		x[i + 1] = x[i] + number(f);
+		x[i + 1] = x[i] + number(f, "seconds", 0, MOST_S);
 	return x;
 }
 
-static int64_t *whole(FILE *f, int32_t n, bool sum, berth_arena *mem)
+static int64_t *bytes(FILE *f, int32_t n, bool sum, berth_arena *mem)
 {
 	int64_t *x = bench_new(mem, (size_t)n + 1, sizeof *x);
 	for (int32_t i = 0; i < n; i++)
-		x[i + 1] = (sum ? x[i] : 0) + (int64_t)number(f);
+		x[i + 1] = (sum ? x[i] : 0) + (int64_t)number(f, "bytes", 0, MOST_BYTES);
 	return x;
+}
+
+static berth_train_hop hop(FILE *f)
+{
+	double latency_s = number(f, "seconds of a hop", 0, MOST_S);
+	return (berth_train_hop){latency_s, number(f, "seconds of a byte", 0, 1)};
 }
 
 /* False: the file is over. */
 static bool read_task(FILE *f, berth_train_task *x, berth_arena *mem)
 {
-	double samples;
-	if (fscanf(f, "%lf", &samples) != 1)
+	if (fscanf(f, " ") < 1 && feof(f))
 		return false;
-	*x = (berth_train_task){.samples = (int64_t)samples, .n_layers = (int32_t)number(f)};
-	x->n_batches = (int32_t)number(f);
-	x->n_kinds = (int32_t)number(f);
-	if (x->n_layers < 1 || x->n_batches < 1 || x->n_batches > BERTH_MOST_TRAIN_BATCHES ||
-	    x->n_kinds < 1 || x->n_kinds > BERTH_MOST_TRAIN_KINDS)
-		bench_refuse("pipelines: too many batches or kinds in the file, or none");
+	*x = (berth_train_task){.samples = count(f, "samples", 1, BERTH_MOST_TRAIN_SAMPLES)};
+	x->n_layers = count(f, "layers", 1, MOST_LAYERS);
+	x->n_batches = count(f, "batches", 1, BERTH_MOST_TRAIN_BATCHES);
+	x->n_kinds = count(f, "kinds", 1, BERTH_MOST_TRAIN_KINDS);
 	size_t n = (size_t)x->n_batches;
+	int64_t *batch = bench_new(mem, n, sizeof *batch);
+	for (size_t i = 0; i < n; i++)
+		batch[i] = count(f, "a batch", 1, BERTH_MOST_TRAIN_SAMPLES);
+	x->batch = batch;
 	const int64_t **kept = bench_new(mem, n, sizeof *kept), **border = bench_new(mem, n, sizeof *border);
-	x->batch = whole(f, x->n_batches, false, mem) + 1;
-	x->param_bytes = whole(f, x->n_layers, true, mem);
-	x->held_bytes = whole(f, x->n_layers, true, mem);
+	x->param_bytes = bytes(f, x->n_layers, true, mem);
+	x->held_bytes = bytes(f, x->n_layers, true, mem);
 	x->work_bytes = bench_new(mem, n, sizeof *x->work_bytes);
 	for (int32_t b = 0; b < x->n_batches; b++) {
-		kept[b] = whole(f, x->n_layers, true, mem);
-		border[b] = whole(f, x->n_layers, false, mem);
+		kept[b] = bytes(f, x->n_layers, true, mem);
+		border[b] = bytes(f, x->n_layers, false, mem);
 	}
 	x->kept_bytes = kept;
 	x->forward_bytes = x->backward_bytes = border;
 	for (berth_train_kind *k = x->kind; k < x->kind + x->n_kinds; k++) {
 		*k = (berth_train_kind){.name = "", .idle_w = NAN, .busy_w = NAN, .price_h = NAN};
-		k->n_devs = (int32_t)number(f);
-		k->per_host = (int32_t)number(f);
-		k->n_widths = (int32_t)number(f);
-		if (k->n_widths < 1 || k->n_widths > BERTH_MOST_TRAIN_WIDTHS)
-			bench_refuse("pipelines: too many widths in the file, or none");
-		k->memory_bytes = (int64_t)number(f);
-		k->inside.latency_s = number(f);
-		k->inside.byte_s = number(f);
+		k->n_devs = count(f, "devices", 1, MOST_DEVS);
+		k->per_host = count(f, "devices of a host", 1, MOST_DEVS);
+		k->n_widths = count(f, "widths", 1, BERTH_MOST_TRAIN_WIDTHS);
+		if (k->per_host % berth_train_width(k->n_widths - 1) != 0)
+			refuse(f, "the widest replica in the file does not divide a host");
+		k->memory_bytes = (int64_t)number(f, "bytes of memory, or -1,", -1, 1e3 * MOST_BYTES);
+		k->inside = hop(f);
 		k->barred = bench_new(mem, (size_t)x->n_layers + 1, sizeof *k->barred);
 		berth_train_times *t = bench_new(mem, n * BERTH_MOST_TRAIN_WIDTHS, sizeof *t);
 		k->times = t;
@@ -271,37 +300,30 @@ static bool read_task(FILE *f, berth_train_task *x, berth_arena *mem)
 		}
 	}
 	for (int32_t i = 0; i < x->n_kinds * x->n_kinds; i++) {
-		berth_train_hop *h = &x->hop[i / x->n_kinds][i % x->n_kinds];
-		h->latency_s = number(f);
-		h->byte_s = number(f);
+		x->hop[i / x->n_kinds][i % x->n_kinds] = hop(f);
 	}
 	return true;
 }
 
 static void read_plan(FILE *f, const berth_train_task *x, berth_train_plan *p)
 {
-	*p = (berth_train_plan){.n_stages = (int32_t)number(f), .n_micro = (int64_t)number(f)};
-	p->micro_batch = (int64_t)number(f);
-	if (p->n_stages < 1 || p->n_stages > BERTH_MOST_TRAIN_STAGES)
-		bench_refuse("pipelines: too many stages in the file, or none");
+	int32_t last = 0;
+	*p = (berth_train_plan){.n_stages = count(f, "stages", 1, BERTH_MOST_TRAIN_STAGES)};
+	p->n_micro = count(f, "micro-batches", 1, BERTH_MOST_MICRO_BATCHES);
+	p->micro_batch = count(f, "samples of a micro-batch", 1, BERTH_MOST_TRAIN_SAMPLES);
 	for (berth_train_stage *g = p->stage; g < p->stage + p->n_stages; g++) {
-		g->from = (int32_t)number(f);
-		g->to = (int32_t)number(f);
-		g->n_parts = (int32_t)number(f);
-		if (g->n_parts < 1 || g->n_parts > BERTH_MOST_TRAIN_PARTS)
-			bench_refuse("pipelines: too many parts in the file, or none");
+		g->from = count(f, "first layer of a stage", last, last);
+		g->to = last = count(f, "end of a stage", g->from + 1, x->n_layers);
+		g->n_parts = count(f, "parts", 1, BERTH_MOST_TRAIN_PARTS);
 		for (berth_train_part *a = g->part; a < g->part + g->n_parts; a++) {
-			a->kind = (int32_t)number(f);
-			a->width = (int32_t)number(f);
-			a->batch = (int32_t)number(f);
-			a->n = (int32_t)number(f);
-			if (a->kind < 0 || a->kind >= x->n_kinds || a->width < 0 ||
-			    a->width >= x->kind[a->kind].n_widths || a->batch < 0 || a->batch >= x->n_batches)
-				bench_refuse("pipelines: a part in the file is of no kind, width or batch");
+			a->kind = count(f, "kind of a part", 0, x->n_kinds - 1);
+			a->width = count(f, "width of a part", 0, x->kind[a->kind].n_widths - 1);
+			a->batch = count(f, "batch of a part", 0, x->n_batches - 1);
+			a->n = count(f, "replicas of a part", 1, x->kind[a->kind].n_devs);
 		}
-		if (g->from < 0 || g->from >= g->to || g->to > x->n_layers)
-			bench_refuse("pipelines: a stage in the file has no layers, or more than there are");
 	}
+	if (last < x->n_layers)
+		refuse(f, "the last stage of a plan in the file does not end with the last layer");
 }
 
 static void print_found(const berth_train_plan *p, double seconds)
@@ -333,7 +355,7 @@ static void value_file(const char *path)
 		berth_train_task any = x;
 		for (int32_t k = 0; k < x.n_kinds; k++)
 			any.kind[k].memory_bytes = -1;
-		for (int n = (int)number(f); n > 0; n--) {
+		for (int32_t n = count(f, "plans", 0, MOST_PLANS); n > 0; n--) {
 			bool fits;
 			read_plan(f, &x, &p);
 			MUST(berth_train_value(&any, &p, &fits, &tmp, &err));
