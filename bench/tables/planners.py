@@ -12,9 +12,9 @@ all batches; (a) knows one batch for all replicas, so it has the best of a searc
 host and of one GPU. What counts for (a) fits by Sailor's count, too.
 
 Needed: numpy, scipy, torch and tqdm for Python, g++, pybind11, jsoncpp and METIS. SAILOR is copied, as programs
-are built in it. CPU time is that of a search, without reading and building. What fails, or takes over an hour of
-it, is told. Not run: Aceso (its profiles are not in every copy of that repository), Atlas (for regions), Oobleck
-(named there, but not there).
+are built in it. CPU time is that of a search, without reading and building. A planner that fails, or is stopped
+(SIGTERM, or after an hour of CPU time), has a row that says so, with the CPU time of all it did. Not run: Aceso
+(its profiles are not in every copy of that repository), Atlas (for regions), Oobleck (named there, but not there).
 """
 import ctypes
 import importlib
@@ -23,6 +23,7 @@ import math
 import os
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -40,7 +41,7 @@ ZONE, PER_HOST, MODEL = "us-central1-a", 4, "OPT-350"
 ALIKE = ["Varuna", "Piper", "Galvatron", "DTFM"]  # for GPUs of one kind
 UNLIKE = ["AMP", "FlashFlex", "Metis", "Sailor"]
 BATCHES, WIDTHS = [1, 2, 4, 8], [1, 2, 4]
-LIMIT_S, METIS_S = 3600, 60
+LIMIT_S, METIS_S = 3600, 60  # CPU seconds of a planner with all that it reads; when Metis stops by itself
 
 
 def load(path):
@@ -175,7 +176,7 @@ def cluster_for(home, name, gpus):
 
 def plan_one(home, name, cluster, out):
     gpus = CLUSTERS[cluster]
-    resource.setrlimit(resource.RLIMIT_CPU, (LIMIT_S, LIMIT_S))
+    resource.setrlimit(resource.RLIMIT_CPU, (LIMIT_S, LIMIT_S + 10))  # SIGXCPU, then SIGKILL
     os.chdir(tempfile.mkdtemp(dir=home.top))
     planner = make_planner(home, name, next(iter(gpus)))
 
@@ -350,12 +351,17 @@ def row(home, cluster):
     gpus, done = CLUSTERS[cluster], {}
     for name in UNLIKE + (ALIKE if len(gpus) == 1 else []):
         out = f"{home.top}/out.json"
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         run = subprocess.run([sys.executable, os.path.abspath(__file__), home.top, "--one", name, cluster, out],
                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
-        done[name] = load(out) if os.path.exists(out) else {}
-        if done[name]:
+        if os.path.exists(out):
+            done[name] = load(out)
             os.remove(out)
         else:
+            used = resource.getrusage(resource.RUSAGE_CHILDREN)
+            cpu_s = used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime
+            stopped = -run.returncode in (signal.SIGXCPU, signal.SIGTERM)
+            done[name] = {"ended": f"not ended in {cpu_s:.0f} CPU s" if stopped else "failed"}
             last = (run.stderr.strip().split("\n") or [""])[-1]
             print(f"{name} on {cluster}: exit code {run.returncode}: {last[:200]}", file=sys.stderr)
     print_rows(home, cluster, done)
@@ -367,9 +373,10 @@ def print_rows(home, cluster, done):
     said, sys.stdout = sys.stdout, open(os.devnull, "w", encoding="utf-8")  # their simulator talks
     by_b, best_a, best_b, cpu_s = ours(home, model, theirs)
     sys.stdout = said
-    rows = [(name, d.get("per_s"), b, d.get("cpu_s")) for (name, d), b in zip(done.items(), by_b)]
-    for name, a, b, s in rows + [("berth", best_a, best_b, cpu_s)]:
-        cells = [f"{x:.1f}" if x else "" for x in (a, b)] + [f"{s:.1f} s" if s is not None else "failed"]
+    rows = [(name, d.get("per_s"), b, d.get("ended") or f"{d['cpu_s']:.1f} s")
+            for (name, d), b in zip(done.items(), by_b)]
+    for name, a, b, took in rows + [("berth", best_a, best_b, f"{cpu_s:.1f} s")]:
+        cells = [f"{x:.1f}" if x else "" for x in (a, b)] + [took]
         print(f"| {cluster} | {name} | {' | '.join(cells)} |", flush=True)
 
 
