@@ -122,6 +122,8 @@ static void tell_way(const char *name, const berth_request_plan *plan, const cha
 {
 	if (plan->l.per_s > 0)
 		cli_say("%s %.4g%s (at most %.4g)", name, plan->l.per_s, unit, plan->l.bound_per_s);
+	else if (isinf(plan->l.bound_per_s))
+		cli_say("%s not searched: interrupted", name);
 	else
 		cli_say("%s none found (at most %.4g)", name, plan->l.bound_per_s);
 }

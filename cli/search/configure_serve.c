@@ -270,6 +270,11 @@ static bool has_own_devices(const berth_serving *all, int32_t b)
 	return e == b;
 }
 
+static bool has_enough(const view *v)
+{
+	return berth_layout_enough(&v->watch.cfg, fmax(v->plan.per_s, v->layout.per_s));
+}
+
 /* Copies at the batch at which they serve most; layouts on each choice of devices that a batch makes. */
 static berth_status solve(cli *c, view *v, berth_serving *all, const configure_view *m,
                           const cli_texts *steps, berth_err *err)
@@ -289,6 +294,10 @@ static berth_status solve(cli *c, view *v, berth_serving *all, const configure_v
 	for (int32_t b = 0; b < m->n_batches && steps->n == 0 && v->given->n == 0; b++) {
 		berth_serving_plan plan;
 		double samples = (double)m->batch[b];
+		if (has_enough(v)) {
+			v->plan.groups_per_s = v->plan.bound_per_s = INFINITY;
+			break;
+		}
 		all[b].cfg = berth_layout_part(&v->watch.cfg, 2 * m->n_batches - b, &part);
 		BERTH_TRY(berth_serving_solve(&all[b], &c->mem, &c->tmp, &plan, err));
 		plan.per_s *= samples;
@@ -308,6 +317,10 @@ static berth_status solve(cli *c, view *v, berth_serving *all, const configure_v
 		int32_t left = 0;
 		for (int32_t e = b; e < m->n_batches; e++)
 			left += has_own_devices(all, e);
+		if (left > 0 && has_enough(v)) {
+			v->layout.bound_per_s = INFINITY;
+			break;
+		}
 		if (has_own_devices(all, b)) {
 			all[b].cfg = berth_layout_part(&v->watch.cfg, left, &part);
 			st = lay_out(c, v, all, &all[b], m, step_s, err);

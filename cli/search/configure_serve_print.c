@@ -94,9 +94,9 @@ static double kept_or_null(const serve_short *why, int i)
 	IF(!v->requests, INT, "copies", "", "in all", v->plan.n_copies)                                      \
 	IF(!v->requests, INT, "batch", "", "of the copies", v->batch)                                        \
 	IF(!v->requests, NUMBER, "throughput_per_s", "samples/s", "of all copies", v->plan.per_s)            \
-	IF(!v->requests, NUMBER, "groups_bound_per_s", "samples/s", "of plans with such groups at most",     \
-	   v->plan.groups_per_s)                                                                             \
-	IF(!v->requests, NUMBER, "bound_per_s", "samples/s",                                                 \
+	IF(!v->requests, NUMBER_OR_NULL, "groups_bound_per_s", "samples/s", \
+	   "of plans with such groups at most", v->plan.groups_per_s) \
+	IF(!v->requests, NUMBER_OR_NULL, "bound_per_s", "samples/s",                                         \
 	   "of any plan on the devices that take part at most", v->plan.bound_per_s)                         \
 	IF(!v->requests, INT, "pipelines", "", "that were solved", v->plan.solved)                           \
 	K(LIST(group_kind), "groups", "", "unlike ones; none with `--steps`", groups)                        \
@@ -104,15 +104,15 @@ static double kept_or_null(const serve_short *why, int i)
 	  "or requests/s, with [layers held singly](clusters.md#layers-held-singly)", v->layout.per_s)       \
 	IF(!v->requests, NUMBER, "layout_latency_s", "s", "of a sample on the way that takes longest",       \
 	   v->layout.time_s)                                                                                 \
-	IF(serve_has_layouts(v), NUMBER, "layout_bound_per_s", "samples/s", \
-	   "of any layout that keeps the limit at most", v->layout.bound_per_s)                              \
+	IF(serve_has_layouts(v), NUMBER_OR_NULL, "layout_bound_per_s", "samples/s", \
+	   "of any layout that keeps the limit at most; null: interrupted", v->layout.bound_per_s) \
 	IF(v->requests, BOOL, "apart", "", "of `layout`: some nodes read and others answer", v->apart)       \
 	IF(v->requests, NUMBER, "together_per_s", "requests/s", "of layouts whose nodes do both",            \
 	   v->requests[0].l.per_s)                                                                           \
 	IF(v->requests, NUMBER, "together_bound_per_s", "requests/s", "", v->requests[0].l.bound_per_s)      \
 	IF(v->requests, NUMBER, "apart_per_s", "requests/s", "of those where some read",                     \
 	   v->requests[1].l.per_s)                                                                           \
-	IF(v->requests, NUMBER, "apart_bound_per_s", "requests/s", "", v->requests[1].l.bound_per_s)         \
+	IF(v->requests, NUMBER_OR_NULL, "apart_bound_per_s", "requests/s", "", v->requests[1].l.bound_per_s) \
 	IF(v->requests, NUMBER, "first_s", "s", "reading the longest prompt, on the longest way",            \
 	   v->requests[v->apart].first_s)                                                                    \
 	IF(v->requests, NUMBER, "token_s", "s", "of the longest request, on the longest way",                \
@@ -259,10 +259,13 @@ static berth_status print(cli *c, const view *v, berth_err *err)
 	serve_tell_devices(v->x);
 	tell_merged(v);
 	serve_tell_words(v);
-	cli_say("such groups have %.4g samples/s at most (%s less here), any plan on these devices %.4g (%s "
-	        "less)\n\n",
-	        plan->groups_per_s, cli_percent(a, 1 - plan->per_s / plan->groups_per_s), plan->bound_per_s,
-	        cli_percent(b, 1 - plan->per_s / plan->bound_per_s));
+	if (isfinite(plan->bound_per_s))
+		cli_say("such groups have %.4g samples/s at most (%s less here), any plan on these devices "
+		        "%.4g (%s less)\n\n",
+		        plan->groups_per_s, cli_percent(a, 1 - plan->per_s / plan->groups_per_s),
+		        plan->bound_per_s, cli_percent(b, 1 - plan->per_s / plan->bound_per_s));
+	else
+		cli_say("interrupted: not all batches were tried, no bound\n\n");
 	cli_table_init(&t, &c->mem, "rlrrrl");
 	cli_table_head(&t, "copies|each on|a sample every|it takes|samples/s|layers");
 	for (int32_t i = 0; i < plan->n_groups; i++) {
@@ -336,11 +339,14 @@ static berth_status print_layout(cli *c, const view *v, berth_err *err)
 {
 	const berth_layers *l = &v->layout;
 	char a[32], b[32];
-	cli_say("%s on %s, layers held singly: %.4g samples/s, each in %s at most; no layout%s has more than "
-	        "%.4g (%s less here)\n",
-	        c->args[0], v->s.name, l->per_s, berth_text_seconds(b, l->time_s),
-	        v->most_s > 0 ? " within the limit" : "", l->bound_per_s,
-	        cli_percent(a, 1 - l->per_s / l->bound_per_s));
+	cli_say("%s on %s, layers held singly: %.4g samples/s, each in %s at most; ", c->args[0], v->s.name,
+	        l->per_s, berth_text_seconds(b, l->time_s));
+	if (isfinite(l->bound_per_s))
+		cli_say("no layout%s has more than %.4g (%s less here)\n",
+		        v->most_s > 0 ? " within the limit" : "", l->bound_per_s,
+		        cli_percent(a, 1 - l->per_s / l->bound_per_s));
+	else
+		cli_say("interrupted: no bound\n");
 	if (v->plan.n_copies == 0 || !berth_serving_same_devices(v->x, v->laid))
 		serve_tell_devices(v->laid);
 	if (v->plan.n_copies == 0)
@@ -364,7 +370,8 @@ berth_status serve_tell(cli *c, const view *v, berth_err *err)
 		BERTH_TRY(print(c, v, err));
 	if (more && v->plan.n_copies > 0)
 		cli_say("\n");
-	if (v->most_s > 0 && !more && v->plan.n_copies > 0 && serve_has_layouts(v))
+	if (v->most_s > 0 && !more && v->plan.n_copies > 0 && isfinite(v->layout.bound_per_s) &&
+	    serve_has_layouts(v))
 		cli_say("\nno layout within the limit has more than %.4g samples/s\n", v->layout.bound_per_s);
 	if (more)
 		BERTH_TRY(print_layout(c, v, err));

@@ -44,6 +44,7 @@ typedef struct berth_layout_task {
 	/* Its time and its cancel end a search, with what it has, and a bound, as berth_layout_over says;
 	 * NULL: nothing does */
 	const struct berth_search_cfg *cfg;
+	bool spare; /* the user may end it before it has anything: another answer is there */
 	const double *link_s; /* [as link_per_s] that a request is on the way, by link_out; NULL: no time */
 	int32_t n_links;      /* 0: one */
 } berth_layout_task;
@@ -124,6 +125,9 @@ typedef struct berth_layout_watch {
  * evaluations, the best (per_s 0: none) and the bound in seconds a request. */
 bool berth_layout_over(const struct berth_search_cfg *cfg, berth_layout_watch *w, double per_s,
                        double bound_per_s);
+
+/* Has the user had enough, where something that serves per_s is found? Then no search is begun any more. */
+bool berth_layout_enough(const struct berth_search_cfg *cfg, double per_s);
 
 /* For the first of n searches to come: cfg with its share of the time that is left, from now on, in *part;
  * NULL where cfg is. */

@@ -45,6 +45,11 @@ bool berth_layout_over(const berth_search_cfg *cfg, berth_layout_watch *w, doubl
 	return cfg && berth_search_cfg_over(cfg);
 }
 
+bool berth_layout_enough(const berth_search_cfg *cfg, double per_s)
+{
+	return per_s > 0 && cfg && cfg->cancel && atomic_load(cfg->cancel);
+}
+
 const berth_search_cfg *berth_layout_part(const berth_search_cfg *cfg, int n, berth_search_cfg *part)
 {
 	if (!cfg)
@@ -58,6 +63,12 @@ const berth_search_cfg *berth_layout_part(const berth_search_cfg *cfg, int n, be
 static bool is_over(search *s)
 {
 	return berth_layout_over(s->x->cfg, &s->watch, s->best_per_s, s->bound_per_s);
+}
+
+/* Before there is an answer: only the user ends it, where there are others. */
+static bool may_end(search *s)
+{
+	return s->best_per_s > 0 ? is_over(s) : s->x->spare && berth_layout_enough(s->x->cfg, 1);
 }
 
 static double rate_at(const search *s, int32_t kind, int32_t from, int32_t to)
@@ -283,7 +294,7 @@ static void build_up(search *s, double per_s)
 {
 	s->asked = per_s;
 	BERTH_CLEAR(s->has, s->x->n_layers);
-	for (int32_t i = 0; i < s->n_units; i++)
+	for (int32_t i = 0; i < s->n_units && !may_end(s); i++)
 		place_unit(s, &s->unit[i], false);
 	keep_best(s, least_rate(s));
 }
@@ -320,7 +331,7 @@ static berth_status build_stages(search *s, int32_t n, bool by_flow, berth_err *
 /* The flow that is asked for between the best so far and the least that was not reached, halved each time. */
 static berth_status raise(search *s, double high, int32_t effort, bool by_flow, berth_err *err)
 {
-	for (int32_t n = 1; n <= s->x->n_layers && !(s->best_per_s > 0 && is_over(s)); n++)
+	for (int32_t n = 1; n <= s->x->n_layers && !may_end(s); n++)
 		BERTH_TRY(build_stages(s, n, by_flow, err));
 	for (int round = 0; round < 12 && high > s->best_per_s * 1.001 && !is_over(s); round++) {
 		double ask = round ? (s->best_per_s + high) / 2 : high;
@@ -462,7 +473,7 @@ static berth_status run(search *s, const berth_layers *start, int32_t effort, be
 	if (start)
 		take_start(s, start);
 	s->bound_per_s = out->bound_per_s;
-	for (int i = 0; i < 20 && !(s->best_per_s > 0 && is_over(s)); i++) { /* one answer at the least */
+	for (int i = 0; i < 20 && !may_end(s); i++) { /* one answer at the least */
 		for (int32_t k = 0; k < s->n_units; k++)
 			s->unit[k].from = s->unit[k].to = 0;
 		build_up(s, out->bound_per_s * (1 - 0.04 * i));

@@ -178,6 +178,8 @@ berth_status berth_serving_lay(const berth_serving *x, const int64_t *batch, int
 	berth_layers best = {0};
 	double *least_s[BERTH_MOST_SERVER_KINDS], quickest_s = 0;
 	for (int i = 0; i < (limited ? N : 1) && !(i == 1 && best.per_s > 0); i++) {
+		if (berth_layout_enough(at->cfg, best.per_s))
+			break;
 		berth_search_cfg part;
 		berth_layout_task task = {.n_layers = at->n_blocks,
 		                          .n_kinds = at->n_kinds,

@@ -24,6 +24,7 @@ typedef struct requests {
 	/* Of any batch; INFINITY: it cannot */
 	double *least_first_s[BERTH_MOST_SERVER_KINDS], *least_token_s[BERTH_MOST_SERVER_KINDS];
 	double *link_first_s, *link_token_s; /* as task.link_s */
+	bool spare;                          /* as of task: there is a plan already */
 	uint32_t kinds;                      /* that may take part */
 	berth_layout_kind kind[BERTH_MOST_SERVER_KINDS];
 	berth_layout_task task;
@@ -218,16 +219,16 @@ static berth_status make_nodes(requests *r, berth_arena *mem, berth_err *err)
 	return BERTH_OK;
 }
 
-/* Takes out the kinds that may not take part, or all in again. Apart any node may send its cache to any other
+/* Takes out the kinds that may not take part. Apart any node may send its cache to any other
  * one: of servers that have no link to those like them one device does. */
-static void take_part(requests *r, bool all)
+static void take_part(requests *r)
 {
 	const berth_serving *s = &r->x->kind->reading;
 	for (int32_t k = 0; k < s->n_kinds; k++) {
 		int64_t nodes = s->kind[k].n_servers * s->kind[k].n_devs;
-		if (!all && r->apart && berth_serving_link_ns(s, k, k) < 0)
+		if (r->apart && berth_serving_link_ns(s, k, k) < 0)
 			nodes = 1;
-		r->kind[k].n_nodes = all || r->kinds >> k & 1 ? nodes : 0;
+		r->kind[k].n_nodes = r->kinds >> k & 1 ? nodes : 0;
 	}
 }
 
@@ -243,18 +244,21 @@ static berth_status solve(requests *r, int32_t tries, berth_arena *mem, berth_ar
 	*out = (berth_request_plan){0};
 	double first_s = 0, token_s = 0;
 	for (int i = 0; i < (limited ? N : 1) && !(i == 1 && out->l.per_s > 0); i++) {
+		if (berth_layout_enough(r->cfg, out->l.per_s))
+			break;
 		berth_request_plan now = {0};
 		berth_layers known = {.bound_per_s = out->l.bound_per_s};
 		berth_search_cfg part;
 		r->slack = slacks[i];
 		BERTH_TRY(make_nodes(r, mem, err));
 		r->task.cfg = berth_layout_part(r->cfg, limited ? N - i : 1, &part);
+		r->task.spare = r->spare || out->l.per_s > 0;
 		r->task.aligned = limited && i == N - 1;
 		if (!(known.bound_per_s > 0))
 			BERTH_TRY(berth_layout_bound(&r->task, tmp, &known.bound_per_s, err));
 		first_s = berth_layout_quickest(&r->task, r->least_first_s, r->link_first_s);
 		token_s = berth_layout_quickest(&r->task, r->least_token_s, r->link_token_s);
-		take_part(r, false);
+		take_part(r);
 		BERTH_TRY(berth_layout_search(&r->task, &known, tries, 1, mem, tmp, &now.l, err));
 		BERTH_TRY(berth_layout_longest(&r->task, &now.l, r->first_s, r->link_first_s, tmp,
 		                               &now.first_s, err));
@@ -281,23 +285,37 @@ static bool are_linked(const berth_serving *s, uint32_t kinds)
 	return true;
 }
 
-/* Together on all kinds, the flow keeps to links; apart on each set of kinds which all have links to each
+/* Together all kinds are one, the flow keeps to links; apart each set of kinds which all have links to each
  * other and that no kind can be added to: caches go from any node to any. */
+static bool is_set(const requests *r, uint32_t kinds)
+{
+	const berth_serving *s = &r->x->kind->reading;
+	bool whole = are_linked(s, kinds);
+	for (int32_t k = 0; k < s->n_kinds; k++)
+		whole &= kinds >> k & 1 || !are_linked(s, kinds | 1u << k);
+	return r->apart ? whole : kinds == (1u << s->n_kinds) - 1;
+}
+
+/* On each set, each with its share of the time. */
 static berth_status solve_linked(requests *r, int32_t tries, berth_arena *mem, berth_arena *tmp,
                                  berth_request_plan *out, berth_err *err)
 {
-	const berth_serving *s = &r->x->kind->reading;
-	uint32_t all = (1u << s->n_kinds) - 1;
+	uint32_t all = (1u << r->x->kind->reading.n_kinds) - 1;
+	const berth_search_cfg *cfg = r->cfg;
+	int32_t left = 0;
 	*out = (berth_request_plan){0};
+	for (uint32_t kinds = all; kinds > 0; kinds--)
+		left += is_set(r, kinds);
 	for (uint32_t kinds = all; kinds > 0; kinds--) {
 		berth_request_plan now;
-		bool whole = are_linked(s, kinds);
-		for (int32_t k = 0; k < s->n_kinds; k++)
-			whole &= kinds >> k & 1 || !are_linked(s, kinds | 1u << k);
-		if (r->apart ? !whole : kinds < all)
+		berth_search_cfg part;
+		if (!is_set(r, kinds) || berth_layout_enough(cfg, out->l.per_s))
 			continue;
 		r->kinds = kinds;
-		BERTH_TRY(solve(r, tries, mem, tmp, &now, err));
+		r->cfg = berth_layout_part(cfg, left--, &part);
+		berth_status st = solve(r, tries, mem, tmp, &now, err);
+		r->cfg = cfg;
+		BERTH_TRY(st);
 		if (kinds == all || now.l.per_s > out->l.per_s || !(out->l.bound_per_s > 0))
 			*out = now;
 	}
@@ -339,7 +357,11 @@ static berth_status add_servers(const requests *all, int32_t k, int32_t tries, b
 	}
 	berth_serving_share(&x.kind->reading, NULL, share);
 	berth_search_cfg part;
-	requests r = {.x = &x, .n_layers = all->n_layers, .apart = all->apart, .share = share};
+	requests r = {.x = &x,
+	              .n_layers = all->n_layers,
+	              .apart = all->apart,
+	              .share = share,
+	              .spare = all->spare};
 	r.cfg = berth_layout_part(all->cfg, s->n_kinds - k, &part);
 	BERTH_TRY(solve_linked(&r, tries, mem, tmp, &one, err));
 	for (const berth_layout_group *g = one.l.group; g && g < one.l.group + one.l.n_groups; g++)
@@ -373,7 +395,8 @@ static berth_status serve_by_each(const requests *r, int32_t tries, berth_arena 
 	for (int32_t k = 0; k < s->n_kinds; k++)
 		gains |= s->kind[k].n_devs > 1 && leaves(s, k);
 	for (int32_t k = 0; k < s->n_kinds && gains; k++)
-		if (s->kind[k].n_devs > r->apart)
+		if (s->kind[k].n_devs > r->apart &&
+		    !berth_layout_enough(r->cfg, fmax(plan->l.per_s, each.l.per_s)))
 			BERTH_TRY(add_servers(r, k, tries, mem, tmp, &each, cap, err));
 	plan->least_first_s = each.least_first_s;
 	plan->least_token_s = each.least_token_s;
@@ -397,13 +420,24 @@ berth_status berth_serving_requests(const berth_request_task *x, int32_t tries, 
 					"a host reads quickest by other devices than it answers by: "
 					"leave one of them out of the system");
 	berth_serving_share(s, NULL, share);
+	*plan = (berth_request_plan){0};
 	for (int way = 0; way < BERTH_N_REQUEST_WAYS; way++) {
 		requests r = {.x = x, .n_layers = s->n_blocks, .apart = way == BERTH_APART, .share = share};
+		r.spare = plan->l.per_s > 0;
 		berth_search_cfg part;
+		if (berth_layout_enough(x->cfg, plan->l.per_s)) {
+			plan[way] = (berth_request_plan){.l.bound_per_s = INFINITY,
+			                                 .least_first_s = INFINITY,
+			                                 .least_token_s = INFINITY};
+			continue;
+		}
 		r.cfg = berth_layout_part(x->cfg, 2 * (BERTH_N_REQUEST_WAYS - way), &part);
 		BERTH_TRY(solve_linked(&r, tries, mem, tmp, &plan[way], err));
 		r.cfg = berth_layout_part(x->cfg, 2 * (BERTH_N_REQUEST_WAYS - way) - 1, &part);
+		r.spare = fmax(plan->l.per_s, plan[way].l.per_s) > 0;
 		BERTH_TRY(serve_by_each(&r, tries, mem, tmp, &plan[way], err));
+		if (plan[way].l.per_s <= 0 && berth_layout_enough(x->cfg, plan->l.per_s))
+			plan[way].l.bound_per_s = INFINITY; /* it was not searched */
 	}
 	return BERTH_OK;
 }
