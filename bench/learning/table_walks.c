@@ -23,11 +23,11 @@ void table_walks(const bench_options *o)
 	bench_mean mean[N] = {{0}};
 	double share[N_TIMED];
 	int n = 0;
-	printf("\n## Walks side by side, %lld evaluations\n\nMedian of %d seeds: the value of `berth` with "
+	printf("\n## Walks side by side, %lld evaluations\n\nMedian of %d seed%s: the value of `berth` with "
 	       "one walk, and that of several by it, with the same evaluations in all. Sooner: two walks "
 	       "with as many evaluations as two threads make in 0.6 of the time of one. Busiest: the part of "
 	       "the CPU time of two walks that the busier one of two threads has; 0.5 is best.\n\n",
-	       (long long)o->evaluations, o->seeds);
+	       (long long)o->evaluations, o->seeds, o->seeds == 1 ? "" : "s");
 	bench_head("instance|one|two|four|eight|two, sooner|busiest");
 	for (int i = 0; i < N_TIMED; i++) {
 		double value[N];
