@@ -2,8 +2,6 @@
  * of operations. */
 #include "learner.h"
 
-enum { GROWTH = 64 };
-
 static const learner_decoding *const decodings[] = {
 #define X(constant, operations, name) &learner_##operations,
 
@@ -46,7 +44,7 @@ void berth_learner_measure(const berth_learner *l, int32_t i, learner_sizes *z)
 	raise_to(&z->op_cells, (size_t)pair->n_ops * devs);
 	raise_to(&z->acts, policy_acts_size(&l->dims, pair->e.n_groups, pair->e.in.n_edges, pair->e.n_devs));
 	raise_to(&z->workers, (size_t)berth_pool_workers(pair->s->cfg.pool));
-	raise_to(&z->rows, (size_t)decoding_of(l)->batch_most(&l->cfg));
+	raise_to(&z->rows, (size_t)l->cfg.batch);
 }
 
 berth_status berth_learner_make_room(berth_learner *l, const learner_sizes *z, berth_arena *mem,
@@ -98,7 +96,7 @@ berth_status berth_learner_new(const berth_learner_cfg *cfg, uint64_t seed, cons
 	berth_learner l;
 	learner_sizes z = {.workers = 1};
 	BERTH_TRY(new_closed(cfg, seed, params, n_pairs, mem, &l, err));
-	z.rows = (size_t)decoding_of(&l)->batch_most(cfg);
+	z.rows = (size_t)cfg->batch;
 	for (int32_t i = 0; i < n_pairs; i++) {
 		BERTH_TRY(berth_learner_open_pair(&l, i, s[i], mem, tmp, err));
 		berth_learner_measure(&l, i, &z);
@@ -128,21 +126,9 @@ berth_status berth_learner_clone(berth_learner *l, int32_t i, const int32_t *op_
 
 /* ---- a step ---- */
 
-int32_t berth_learner_draw_cost(const berth_learner *l)
-{
-	return decoding_of(l)->draw_cost;
-}
-
 int32_t berth_learner_window(const berth_learner_cfg *cfg)
 {
 	return decodings[cfg->decoding]->window(cfg);
-}
-
-int32_t berth_learner_want(const berth_learner *l, int32_t i)
-{
-	int64_t n = l->pair[i].episodes / GROWTH;
-	int32_t most = decoding_of(l)->batch_most(&l->cfg);
-	return n < l->cfg.batch ? l->cfg.batch : n < most ? (int32_t)n : most;
 }
 
 berth_status berth_learner_round(berth_learner *l, int32_t n, const berth_turn *turn, berth_step_stats *stats,

@@ -26,8 +26,6 @@ typedef struct berth_pair {
 	int32_t n_window;       /* samples in the window now */
 	int32_t *window_action; /* [window][n_groups] */
 	double *window_reward;  /* [window] */
-	nn_real *table;         /* [n_groups][n_devs] free terms, or NULL */
-	adam_state table_adam;
 	/* sequential */
 	berth_rollout rollout;
 } berth_pair;
@@ -157,14 +155,6 @@ berth_status berth_learner_clone_starts(berth_learner *l, int32_t i, int32_t n, 
 berth_status berth_learner_clone(berth_learner *l, int32_t i, const int32_t *op_dev, int32_t steps,
                                  berth_err *err);
 
-/* Evaluations that one placement takes. */
-int32_t berth_learner_draw_cost(const berth_learner *l);
-
-/* Evaluations that the next step on pair i should take: cfg.batch at first, then one in 64 of the placements
- * drawn so far, up to cfg.batch_most. What is left to learn takes ever finer differences, so a larger sample,
- * and fewer passes of the network a placement (Smith et al. 2018). */
-int32_t berth_learner_want(const berth_learner *l, int32_t i);
-
 /* A batch of a round: on which pair, with how many evaluations at most (see berth_search_budget_left).
  * Taught: it draws nothing and imitates the pair's incumbent, without evaluations; sequential decoding alone.
  * search: l->teach is asked for a better incumbent first. */
@@ -201,10 +191,7 @@ int32_t berth_learner_window(const berth_learner_cfg *cfg);
 /* A decoding as the learner sees it. Adding one is a file with its operations and a line in
  * BERTH_DECODINGS. */
 typedef struct learner_decoding {
-	int32_t draw_cost; /* evaluations that a placement takes */
-	/* Evaluations of a step at most; samples that a pair's window keeps. */
-	int32_t (*batch_most)(const berth_learner_cfg *cfg);
-	int32_t (*window)(const berth_learner_cfg *cfg);
+	int32_t (*window)(const berth_learner_cfg *cfg); /* samples that a pair's window keeps */
 	/* What it keeps of a pair and as scratch. Fail: BERTH_ENOMEM. */
 	berth_status (*new_pair)(const berth_learner_cfg *cfg, berth_pair *pair, berth_arena *mem,
 	                         berth_err *err);

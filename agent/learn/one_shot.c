@@ -9,17 +9,6 @@ enum { MOST_ELITE = 512 };
 
 /* ---- what it keeps ---- */
 
-static int32_t batch_most(const berth_learner_cfg *c)
-{
-	return c->batch_most > c->batch ? c->batch_most : c->batch;
-}
-
-/* The window when steps take n. */
-static int32_t window_of(const berth_learner_cfg *c, int32_t n)
-{
-	return n > c->batch && 2 * n > c->window ? 2 * n : c->window;
-}
-
 static int32_t window(const berth_learner_cfg *c)
 {
 	return c->window;
@@ -32,13 +21,8 @@ static size_t cells_of(const berth_pair *pair)
 
 static berth_status new_pair(const berth_learner_cfg *c, berth_pair *pair, berth_arena *mem, berth_err *err)
 {
-	size_t most = (size_t)window_of(c, batch_most(c));
-	BERTH_TRY_NEW(mem, most * (size_t)pair->e.n_groups, err, pair->window_action);
-	BERTH_TRY_NEW(mem, most, err, pair->window_reward);
-	if (!(c->table_lr > 0))
-		return BERTH_OK;
-	BERTH_TRY_NEW(mem, cells_of(pair), err, pair->table);
-	return adam_new(cells_of(pair), mem, &pair->table_adam, err);
+	BERTH_TRY_NEW(mem, (size_t)c->window * (size_t)pair->e.n_groups, err, pair->window_action);
+	return BERTH_NEW(mem, pair->window_reward, c->window, err);
 }
 
 static berth_status new_scratch(berth_learner *l, const learner_sizes *z, berth_arena *mem, berth_err *err)
@@ -57,10 +41,7 @@ static berth_status new_scratch(berth_learner *l, const learner_sizes *z, berth_
 
 static void forward(berth_learner *l, const berth_pair *pair)
 {
-	nn_real *logits = l->one_shot.logits;
-	policy_forward(&l->dims, l->params, &pair->e.in, l->batch->acts, logits);
-	for (size_t i = 0; pair->table && i < cells_of(pair); i++)
-		logits[i] += pair->table[i];
+	policy_forward(&l->dims, l->params, &pair->e.in, l->batch->acts, l->one_shot.logits);
 }
 
 static berth_status log_probs(berth_learner *l, const berth_pair *pair, berth_err *err)
@@ -71,14 +52,12 @@ static berth_status log_probs(berth_learner *l, const berth_pair *pair, berth_er
 }
 
 /* One Adam step from dlogits, after forward. */
-static berth_status descend(berth_learner *l, berth_pair *pair, double *norm, berth_err *err)
+static berth_status descend(berth_learner *l, const berth_pair *pair, double *norm, berth_err *err)
 {
 	const berth_one_shot *o = &l->one_shot;
 	berth_batch *b = l->batch;
 	BERTH_CLEAR(b->grads, policy_param_count(&l->dims));
 	policy_backward(&l->dims, l->params, &pair->e.in, b->acts, o->dlogits, b->grads);
-	if (pair->table)
-		BERTH_TRY(adam_step(l->cfg.table_lr, &pair->table_adam, pair->table, o->dlogits, norm, err));
 	return learner_apply(l, b, norm, err);
 }
 
@@ -230,8 +209,7 @@ static berth_status clone_elite(berth_learner *l, berth_pair *pair, double *loss
 static berth_status step(berth_learner *l, berth_batch *b, int32_t left, berth_err *err)
 {
 	berth_pair *pair = b->pair;
-	int32_t most = batch_most(&l->cfg);
-	b->n = left < most ? left : most;
+	b->n = left < l->cfg.batch ? left : l->cfg.batch;
 	BERTH_TRY(log_probs(l, pair, err));
 	draw_batch(l, b);
 	learner_note_rewards(b, KEEP);
@@ -256,12 +234,11 @@ static berth_status step(berth_learner *l, berth_batch *b, int32_t left, berth_e
 	}
 	/* Samples into the window; cloning each time it is full. */
 	size_t groups = (size_t)pair->e.n_groups;
-	int32_t window_n = window_of(&l->cfg, b->n);
 	for (int32_t i = 0; i < b->n && l->cfg.clone_steps; i++) {
 		BERTH_COPY(BERTH_ROW(pair->window_action, pair->n_window, groups),
 		           BERTH_ROW(l->one_shot.action, i, groups), groups);
 		pair->window_reward[pair->n_window++] = b->reward[i];
-		if (pair->n_window >= window_n)
+		if (pair->n_window >= l->cfg.window)
 			BERTH_TRY(clone_elite(l, pair, &b->stats.clone_loss, err));
 	}
 	return BERTH_OK;
@@ -275,8 +252,6 @@ static berth_status steps(berth_learner *l, int32_t n, const berth_turn *turn, b
 }
 
 const learner_decoding learner_one_shot = {
-	.draw_cost = 1,
-	.batch_most = batch_most,
 	.window = window,
 	.new_pair = new_pair,
 	.new_scratch = new_scratch,

@@ -75,6 +75,14 @@ berth_status berth_proposals_offer_greedy(const berth_proposals *p, berth_arena 
 	return offer_from(p, NULL, tmp, err);
 }
 
+berth_status berth_proposals_offer_at_once(const berth_policy_file *f, berth_search *s, berth_arena *tmp,
+                                           berth_err *err)
+{
+	berth_learner l;
+	BERTH_TRY(berth_learner_new(&f->cfg, s->cfg.seed, f->params, &s, 1, s->mem, tmp, &l, err));
+	return berth_learner_offer_greedy(&l, 0, tmp, err);
+}
+
 /* Is the last the same placement as one before? */
 static bool is_known(const int32_t *const *known, int32_t n, int32_t n_ops)
 {
@@ -182,11 +190,8 @@ static berth_status policy_run(berth_search *s, berth_arena *tmp, berth_err *err
 	starts w = {.s = s};
 	BERTH_TRY(offer_single(&w, tmp, err));
 	BERTH_TRY(berth_proposals_policy(s, s->mem, &f, err));
-	if (f->cfg.decoding != BERTH_SEQUENTIAL) {
-		berth_learner l;
-		BERTH_TRY(berth_learner_new(&f->cfg, s->cfg.seed, f->params, &s, 1, s->mem, tmp, &l, err));
-		return berth_learner_offer_greedy(&l, 0, tmp, err);
-	}
+	if (f->cfg.decoding != BERTH_SEQUENTIAL)
+		return berth_proposals_offer_at_once(f, s, tmp, err);
 	BERTH_TRY(berth_proposals_new(f, s, s->mem, tmp, &p, err));
 	BERTH_TRY(berth_proposals_offer_greedy(&p, tmp, err));
 	if (!berth_can_move(w.s->p))

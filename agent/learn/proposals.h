@@ -32,6 +32,10 @@ double berth_proposals_ns(const berth_problem *p);
  * offers that of the one that it was tuned from first, so that it is never worse. Fails: BERTH_ENOMEM. */
 berth_status berth_proposals_offer_greedy(const berth_proposals *p, berth_arena *tmp, berth_err *err);
 
+/* The same of a policy f that places all groups at once: one evaluation. Fails: BERTH_ENOMEM. */
+berth_status berth_proposals_offer_at_once(const berth_policy_file *f, berth_search *s, berth_arena *tmp,
+                                           berth_err *err);
+
 /* Offer what the policy makes of the last of n > 0 placements known[i] [n_ops] of legal devices: passes that
  * are guided by it, and by each other (berth_rollout_offer_greedy). Nothing where it is alike one before it,
  * or the work is cut. What a policy was tuned from revises first. Fails: BERTH_ENOMEM. */

@@ -14,11 +14,6 @@ enum { MOST_FLOATS = 1 << 26 };
 /* Batches of a pair differ by their guides, so each has its own baseline. */
 #define KEEP 0.0
 
-static int32_t batch_most(const berth_learner_cfg *cfg)
-{
-	return cfg->batch;
-}
-
 static int32_t window(const berth_learner_cfg *cfg)
 {
 	(void)cfg;
@@ -484,8 +479,6 @@ static berth_status offer_greedy(berth_learner *l, berth_pair *pair, berth_arena
 }
 
 const learner_decoding learner_sequence = {
-	.draw_cost = 2, /* under the system's rule, and in the order of the episode */
-	.batch_most = batch_most,
 	.window = window,
 	.new_pair = new_pair,
 	.new_scratch = new_scratch,

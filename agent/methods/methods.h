@@ -1,7 +1,6 @@
 /* All placement methods: those of heuristics/ and the learned ones. */
 #pragma once
 
-#include "learner.h"
 #include "method.h"
 
 /* Number of methods, and one of them: heuristics first, in the order of their table. */
@@ -22,23 +21,11 @@ typedef struct berth_agent_cfg {
 	bool portfolio; /* run the portfolio first; false: the best single device alone */
 	bool far;       /* partitions and communities beside it (seeds.h) */
 	bool proposals; /* offer the trained policy's own placements */
-	bool edges;     /* the learner sees who gives to whom */
-	bool anneal;    /* refine in turn with learning; false: learn alone */
 	/* Refine the order of operators with the placement. false: placements by the system's rule. */
 	bool orders;
-	/* Evaluations of learning per evaluation of annealing at first, [0, 2]. In longer runs of annealing
-	 * it grows as the root of their length. Default 0.1. */
-	double learn_share;
-	/* Operators * devices up to which learning goes on from a sequential policy, decoding as it does.
-	 * Larger problems learn one-shot from fresh weights: a sequential sample takes as long as tens of
-	 * evaluations. Default 1024. */
-	int64_t sequential_cells;
-	/* Where the trained policy is of the same decoding, learning starts from it and takes its settings.
-	 * Of these here, epochs 0 and clone_steps 0 still hold. */
-	berth_learner_cfg learner;
 } berth_agent_cfg;
 
 berth_agent_cfg berth_agent_cfg_default(void);
 
-/* Search until the budget ends. Fails: BERTH_ENOMEM, BERTH_EINVAL (a policy's or the learner's settings). */
+/* Search until the budget ends. Fails: BERTH_ENOMEM, BERTH_EINVAL (a policy's settings). */
 berth_status berth_agent_run(berth_search *s, const berth_agent_cfg *cfg, berth_arena *tmp, berth_err *err);

@@ -37,8 +37,6 @@ enum { BERTH_MOST_AT_ONCE = 256, BERTH_WIDEST = 1024 };
 	X(int32_t, rounds, "cfg.rounds", 2, 0, 16)                                                      \
 	/* Evaluations of a step. A one-shot placement takes one, a sequential one two. */              \
 	X(int32_t, batch, "cfg.batch", 64, 2, 4096)                                                     \
-	/* One-shot: what berth_learner_want grows to. Training does not grow. */                       \
-	Y(int32_t, batch_most, NULL, 1000, 0, 4096)                                                     \
 	/* Sequential: batches of a round at most; see berth_learner_round. Training makes several. */  \
 	Y(int32_t, at_once, NULL, 1, 1, BERTH_MOST_AT_ONCE)                                             \
 	/* PPO's gradient steps on a batch. 0: no PPO. */                                               \
@@ -50,8 +48,7 @@ enum { BERTH_MOST_AT_ONCE = 256, BERTH_WIDEST = 1024 };
 	X(double, entropy, "cfg.entropy", 0.003, 0, 10)                                                 \
 	/* The epochs of a batch end when the mean KL divergence of a decision is above this. */        \
 	X(double, kl_stop, "cfg.kl_stop", 0.03, 1e-6, 1e6)                                              \
-	/* One-shot: samples from which the elite is taken, every so many. Two steps where they take    \
-	 * more than batch. */                                                                          \
+	/* One-shot: samples from which the elite is taken, every so many. */                           \
 	X(int32_t, window, "cfg.window", 128, 10, 65536)                                                \
 	/* One-shot: share of the window that is cloned. */                                             \
 	X(double, elite, "cfg.elite", 0.1, 1e-3, 1)                                                     \
@@ -63,10 +60,7 @@ enum { BERTH_MOST_AT_ONCE = 256, BERTH_WIDEST = 1024 };
 	X(bool, hints, "cfg.hints", true, false, true)                                                  \
 	X(berth_decoding, decoding, "cfg.sequential", BERTH_ONE_SHOT, 0, BERTH_N_DECODINGS - 1)         \
 	/* Sequential: standard deviation of drawn keys, in mean operator times. */                     \
-	X(double, key_sigma, "cfg.key_sigma", 0.5, 1e-6, 100)                                           \
-	/* One-shot, one pair alone: the logits get a free term for each (group, device) too, learned   \
-	 * at this rate. 0: none. */                                                                    \
-	X(double, table_lr, "cfg.table_lr", 0, 0, 10)
+	X(double, key_sigma, "cfg.key_sigma", 0.5, 1e-6, 100)
 
 typedef struct berth_learner_cfg {
 #define X(type, field, note, initial, least, most) type field;

@@ -40,7 +40,7 @@ static double run_sampler(const subject *x, bool train, uint64_t seed, int64_t e
 	MUST(berth_search_new(&x->p, &cfg, &mem, &s, &err));
 	MUST(berth_learner_new(&learner, seed, NULL, &all, 1, &mem, &tmp, &l, &err));
 	MUST(berth_single_reference(&s, &l.pair[0].reference, &tmp, &err));
-	while ((left = berth_search_budget_left(&s, berth_learner_want(&l, 0))) > 0) {
+	while ((left = berth_search_budget_left(&s, learner.batch)) > 0) {
 		berth_step_stats stats;
 		MUST(berth_learner_step(&l, 0, (int32_t)left, &stats, &err));
 		if (s.evaluations <= evaluations / 10)

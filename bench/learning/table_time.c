@@ -2,10 +2,8 @@
  * simulator; annealing moves operators and leaves their order to the system's rule. And other ways to search
  * beside berth: what is published for such problems, and a solver of integer programs on groups. */
 #include "anneal.h"
-#include "cooling.h"
 #include "cost_model.h"
 #include "instances_of_learning.h"
-#include "portfolio.h"
 #include "registry.h"
 #include "screen.h"
 
@@ -41,22 +39,13 @@ static berth_status run_blind(berth_search *s, berth_arena *tmp, berth_err *err)
 	return walk_blindly(s, tmp, err);
 }
 
-/* What berth is without what is learned: the portfolio and annealing as set by hand, by the rule and with
- * orders. */
+/* What berth is without what is learned: no policy, and annealing as set by hand. */
 static berth_status run_unlearned(berth_search *s, berth_arena *tmp, berth_err *err)
 {
-	berth_portfolio known;
-	berth_cooling c;
-	bool ended = false;
+	berth_agent_cfg cfg = berth_agent_cfg_default();
+	cfg.proposals = false;
 	s->cfg.walk_styles = &berth_walks_by_hand;
-	BERTH_TRY(berth_portfolio_run(s, s->mem, tmp, &known, err));
-	BERTH_TRY(berth_cooling_new(s, true, s->mem, &c, err));
-	for (int32_t i = 0; i < known.n && s->best_has_order && berth_search_budget_left(s, 1) > 0; i++)
-		berth_cooling_consider(&c, known.answer[i].op_dev,
-		                       berth_search_offer(s, known.answer[i].op_dev, NULL));
-	while (!ended)
-		BERTH_TRY(berth_cooling_run(&c, &ended, tmp, err));
-	return BERTH_OK;
+	return berth_agent_run(s, &cfg, tmp, err);
 }
 
 const berth_method plain_annealing = {"anneal, plain", "", true, run_plain, NULL, NULL};

@@ -1,5 +1,6 @@
 /* A graph at a glance: sizes and types, and on a system where the time goes. */
 #include "ceft.h"
+#include "coarsen.h"
 #include "exporters.h"
 #include "file.h"
 #include "ort_profile.h"

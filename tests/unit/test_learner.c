@@ -163,7 +163,7 @@ static void test_learns_a_toy(void **state)
 	assert_ok(berth_single_reference(&s, &l.pair[0].reference, &x.tmp, &err), &err);
 	assert_near(l.pair[0].reference, 110e-6, 1e-12);
 	int64_t left;
-	while ((left = berth_search_budget_left(&s, berth_learner_want(&l, 0))) > 0)
+	while ((left = berth_search_budget_left(&s, learner.batch)) > 0)
 		assert_ok(berth_learner_step(&l, 0, (int32_t)left, NULL, &err), &err);
 	assert_near(s.best.value, 10e-6, 1e-12);
 	/* And the policy itself holds it most probable. */
@@ -174,8 +174,7 @@ static void test_learns_a_toy(void **state)
 	small_problem_free(&x);
 }
 
-/* One-shot learning: the same weights to the bit on any number of threads, while steps grow as they should.
- */
+/* One-shot learning: the same weights to the bit on any number of threads. */
 static void test_one_shot_threads(void **state)
 {
 	(void)state;
@@ -184,29 +183,24 @@ static void test_one_shot_threads(void **state)
 	small_problem_build(&x, "zoo:random:ops=60:seed=4", "hetero-cluster");
 	for (int threads = 1; threads <= 8; threads += threads < 3 ? 1 : 5) {
 		berth_search s, *all = &s;
-		berth_search_cfg cfg = {.seed = 1, .evaluations = 6000};
+		berth_search_cfg cfg = {.seed = 1, .evaluations = 1200};
 		berth_learner_cfg learner = berth_learner_cfg_default();
 		berth_learner l;
 		berth_err err;
 		int64_t left;
-		int32_t most = 0;
 		learner.batch = 8;
-		learner.batch_most = 70;
 		learner.groups = 20;
 		assert_ok(berth_pool_new(threads, &cfg.pool, &err), &err);
 		assert_ok(berth_search_new(&x.p, &cfg, &x.mem, &s, &err), &err);
 		assert_ok(berth_learner_new(&learner, 1, NULL, &all, 1, &x.mem, &x.tmp, &l, &err), &err);
 		assert_ok(berth_single_reference(&s, &l.pair[0].reference, &x.tmp, &err), &err);
-		assert_int_equal(berth_learner_want(&l, 0), 8);
-		while ((left = berth_search_budget_left(&s, berth_learner_want(&l, 0))) > 0) {
+		while ((left = berth_search_budget_left(&s, learner.batch)) > 0) {
 			berth_step_stats stats;
 			assert_ok(berth_learner_step(&l, 0, (int32_t)left, &stats, &err), &err);
 			assert_int_equal(stats.n, left);
-			most = stats.n > most ? stats.n : most;
 		}
 		berth_pool_free(cfg.pool);
-		assert_int_equal(s.evaluations, 6000);
-		assert_int_equal(most, 70);
+		assert_int_equal(s.evaluations, 1200);
 		if (first)
 			assert_memory_equal(first, l.params, policy_param_count(&l.dims) * sizeof *first);
 		first = l.params;
