@@ -1,5 +1,5 @@
-/* The LP model: building it, checking solutions and duals against it, and writing it as free MPS and in
- * the LP format of CPLEX, both as far as all common solvers read them. */
+/* The LP model: building it, checking solutions and duals against it, and writing it as free MPS, as far
+ * as all common solvers read it. */
 #include "lp.h"
 
 #include <inttypes.h>
@@ -251,92 +251,4 @@ void berth_lp_write_mps(const berth_lp *lp, berth_strbuf *out)
 			                                                   0 or 1 */
 	}
 	berth_strbuf_printf(out, "ENDATA\n");
-}
-
-/* ---- LP format ---- */
-
-#define CONSTANT                                                                                             \
-	"constant_one" /* a column fixed at 1 for the offset: not all readers take a bare number in the      \
-	                  objective */
-
-/* A term; lines are broken after every eighth, as readers limit their length. */
-static void lp_term(berth_strbuf *out, int64_t *n, double v, const char *name)
-{
-	char digits[32];
-	if (*n > 0 && *n % 8 == 0)
-		berth_strbuf_printf(out, "\n ");
-	berth_strbuf_printf(out, " %s %s %s", v < 0 ? "-" : "+", berth_text_double(digits, fabs(v)), name);
-	++*n;
-}
-
-static void lp_row_terms(const berth_lp *lp, int32_t r, berth_strbuf *out)
-{
-	char col[NAME];
-	int64_t n = 0;
-	for (size_t e = lp->row_begin[r]; e < berth_lp_row_end(lp, r); e++)
-		lp_term(out, &n, lp->entry_value[e], col_name(lp, lp->entry_col[e], col));
-	if (n == 0 && lp->n_cols > 0)
-		lp_term(out, &n, 0, col_name(lp, 0, col));
-}
-
-static void lp_row(const berth_lp *lp, int32_t r, const char *suffix, const char *relation, double side,
-                   berth_strbuf *out)
-{
-	char row[NAME], digits[32];
-	berth_strbuf_printf(out, " %s%s:", row_name(lp, r, row), suffix);
-	lp_row_terms(lp, r, out);
-	berth_strbuf_printf(out, " %s %s\n", relation, berth_text_double(digits, side));
-}
-
-static void lp_bounds(const berth_lp *lp, berth_strbuf *out)
-{
-	char col[NAME], low[32], high[32];
-	berth_strbuf_printf(out, "Bounds\n");
-	for (int32_t c = 0; c < lp->n_cols; c++)
-		berth_strbuf_printf(
-			out, " %s <= %s <= %s\n",
-			has_lower(lp->col_lower[c]) ? berth_text_double(low, lp->col_lower[c]) : "-inf",
-			col_name(lp, c, col),
-			has_upper(lp->col_upper[c]) ? berth_text_double(high, lp->col_upper[c]) : "+inf");
-	if (lp->offset != 0)
-		berth_strbuf_printf(out, " 1 <= %s <= 1\n", CONSTANT);
-	int64_t n = 0;
-	for (int32_t c = 0; c < lp->n_cols; c++)
-		if (lp->col_whole[c])
-			berth_strbuf_printf(out, "%s %s",
-			                    n++ == 0     ? "Generals\n"
-			                    : n % 8 == 0 ? "\n"
-			                                 : "",
-			                    col_name(lp, c, col));
-	if (n > 0)
-		berth_strbuf_printf(out, "\n");
-}
-
-void berth_lp_write_lp(const berth_lp *lp, berth_strbuf *out)
-{
-	char col[NAME];
-	int64_t n = 0;
-	berth_strbuf_printf(out, "\\ %s\nMinimize\n obj:", lp->name);
-	for (int32_t c = 0; c < lp->n_cols; c++)
-		if (lp->col_cost[c] != 0)
-			lp_term(out, &n, lp->col_cost[c], col_name(lp, c, col));
-	if (n == 0 && lp->n_cols > 0)
-		lp_term(out, &n, 0, col_name(lp, 0, col));
-	if (lp->offset != 0)
-		lp_term(out, &n, lp->offset, CONSTANT);
-	berth_strbuf_printf(out, "\n");
-	berth_strbuf_printf(out, "Subject To\n");
-	for (int32_t r = 0; r < lp->n_rows; r++) {
-		char kind = row_kind(lp, r);
-		if (kind == 'E')
-			lp_row(lp, r, "", "=", lp->row_lower[r], out);
-		if (kind == 'G')
-			lp_row(lp, r, "", ">=", lp->row_lower[r], out);
-		if (kind == 'L')
-			lp_row(lp, r, "", "<=", lp->row_upper[r], out);
-		if (kind == 'G' && has_upper(lp->row_upper[r]))
-			lp_row(lp, r, "_up", "<=", lp->row_upper[r], out);
-	}
-	lp_bounds(lp, out);
-	berth_strbuf_printf(out, "End\n");
 }

@@ -65,10 +65,9 @@ typedef struct berth_lp_columns {
 /* They live in mem. Fails: BERTH_EINVAL (more than an int counts), BERTH_ENOMEM. O(columns + entries). */
 berth_status berth_lp_by_columns(const berth_lp *lp, berth_lp_columns *out, berth_arena *mem, berth_err *err);
 
-/* Append the model as free MPS, as an LP file (CPLEX format). A failed allocation sticks to the buffer.
- * O(entries) and a transpose for MPS, in mem of out. */
+/* Append the model as free MPS. A failed allocation sticks to the buffer. O(entries) and a transpose, in mem
+ * of out. */
 void berth_lp_write_mps(const berth_lp *lp, berth_strbuf *out);
-void berth_lp_write_lp(const berth_lp *lp, berth_strbuf *out);
 
 /* ---- the solver ---- */
 

@@ -44,7 +44,7 @@ typedef struct berth_search_cfg {
 	const atomic_int *cancel; /* not 0: stop at the next step; NULL: never */
 	void (*progress)(void *ctx, const berth_progress *now); /* NULL: none */
 	void *progress_ctx;
-	/* file that milp writes its model to: MPS, or LP where the name ends in .lp; NULL: none */
+	/* file that milp writes its model to, as MPS; NULL: none */
 	const char *write_model;
 	/* a trained policy, for the methods that use one; opaque here */
 	const struct berth_policy_file *policy;

@@ -388,7 +388,7 @@ static berth_status run(cli *c, berth_err *err)
 		{"walks", 0, CLI_THREADS, &a.budget.walks, "N",
 	         "walks of annealing side by side, for as many threads; results depend on N"},
 		{"write-model", 0, CLI_FILE_ONLY, &a.budget.write_model, "FILE",
-	         "write the model of method milp: LP if FILE ends in .lp, else MPS"},
+	         "write the model of method milp as MPS"},
 		{"output", 'o', CLI_FILE_OUT, &a.out, "OUT", "write the placement file"},
 		{"certificate", 0, CLI_FILE_ONLY, &a.certificate, "FILE",
 	         "write why nothing is below the bound, for check-certificate"},

@@ -60,11 +60,8 @@ berth_status berth_exact_write_model(const char *path, const berth_lp *lp, berth
 {
 	berth_strbuf text = {.mem = tmp};
 	const char *data;
-	size_t len, n = strlen(path);
-	if (n >= 3 && strcmp(path + n - 3, ".lp") == 0)
-		berth_lp_write_lp(lp, &text);
-	else
-		berth_lp_write_mps(lp, &text);
+	size_t len;
+	berth_lp_write_mps(lp, &text);
 	BERTH_TRY(berth_strbuf_done(&text, &data, &len, err));
 	return berth_file_write(path, data, len, err);
 }

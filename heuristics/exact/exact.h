@@ -36,5 +36,5 @@ int64_t berth_exact_last_ns(const berth_search *s);
  * scratch, reset at exit. */
 void berth_exact_offer(berth_search *s, const int32_t *op_dev, const int32_t *order, berth_arena *tmp);
 
-/* Write a model: LP format where path ends in .lp, else free MPS. Fails: BERTH_EIO, BERTH_ENOMEM. */
+/* Write a model as free MPS. Fails: BERTH_EIO, BERTH_ENOMEM. */
 berth_status berth_exact_write_model(const char *path, const berth_lp *lp, berth_arena *tmp, berth_err *err);
