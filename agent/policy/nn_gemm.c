@@ -1,16 +1,19 @@
-/* Products of small matrices. Tiles of c stay in registers while the inner index runs. A tile is up to four
- * rows and two vectors wide: with the vectors of b and the number of a, all of it fits the sixteen registers
- * of AVX2. Vectors of 64 bytes do not, and are kept on the stack there. Panels of b that do not stand in
- * vectors, being transposed or narrow, are copied into some that do. */
+/* Products of small matrices. Tiles of c stay in registers while the inner index runs. Panels of b that do
+ * not stand in vectors, being transposed or narrow, are copied into some that do.
+ *
+ * The text is compiled once for each kernel: for vectors and instructions of a kind, with tiles that fit its
+ * registers. Every product is added without being rounded first, as fma() does: by the CPU, or by the C
+ * library where the CPU cannot. So all kernels give the same bits. */
 #include "nn_gemm.h"
 
 #include "array.h"
 
+#include <stdbool.h>
 #include <string.h>
 
-enum { VEC = 32 / sizeof(nn_real), PANEL = 2 * VEC, ROWS = 4, DEPTH = 256, PARTS = 64 / sizeof(nn_real) };
+enum { ROWS = 8, MOST = 16, DEPTH = 128, PARTS = 64 / sizeof(nn_real) };
 
-typedef nn_real vec __attribute__((vector_size(32)));
+#define FMA _Generic((nn_real)0, float: __builtin_fmaf, double: __builtin_fma)
 
 /* Where the numbers of a matrix are: element (i, k) is at[i * row + k * column]. */
 typedef struct view {
@@ -18,47 +21,79 @@ typedef struct view {
 	size_t row, column;
 } view;
 
+/* What a kernel is compiled for: numbers in a vector, rows of a tile, and whether the compiler makes one
+ * instruction of a * b + c. */
+typedef struct kind {
+	int vec, rows;
+	bool fused;
+} kind;
+
 #define INLINE static inline __attribute__((always_inline))
 
-/* c[rows][vecs * VEC] += a[rows, K] @ b[K, ...]; c and b by their row strides. rows and vecs are constants of
- * the caller. */
-INLINE void tile(int rows, int vecs, size_t K, nn_real *c, size_t c_row, view a, const nn_real *b,
+/* tile_VEC: c[rows][vecs * VEC] += a[rows, K] @ b[K, ...]; c and b by their row strides. rows and vecs are
+ * constants of the caller. */
+#define TILE(VEC)                                                                                            \
+	typedef nn_real vec_##VEC __attribute__((vector_size(VEC * sizeof(nn_real))));                       \
+	INLINE void tile_##VEC(bool fused, int rows, int vecs, size_t K, nn_real *c, size_t c_row, view a,   \
+	                       const nn_real *b, size_t b_row)                                               \
+	{                                                                                                    \
+		vec_##VEC sum[ROWS][2], x[2];                                                                \
+		for (int i = 0; i < rows; i++)                                                               \
+			for (int j = 0; j < vecs; j++)                                                       \
+				memcpy(&sum[i][j], c + (size_t)i * c_row + j * VEC, sizeof **sum);           \
+		for (size_t k = 0; k < K; k++) {                                                             \
+			for (int j = 0; j < vecs; j++)                                                       \
+				memcpy(&x[j], b + k * b_row + j * VEC, sizeof *x);                           \
+			for (int i = 0; i < rows; i++)                                                       \
+				for (int j = 0; j < vecs; j++) {                                             \
+					nn_real y = a.at[(size_t)i * a.row + k * a.column];                  \
+					if (fused)                                                           \
+						sum[i][j] += y * x[j];                                       \
+					else                                                                 \
+						for (int n = 0; n < VEC; n++)                                \
+							sum[i][j][n] = FMA(y, x[j][n], sum[i][j][n]);        \
+				}                                                                            \
+		}                                                                                            \
+		for (int i = 0; i < rows; i++)                                                               \
+			for (int j = 0; j < vecs; j++)                                                       \
+				memcpy(c + (size_t)i * c_row + j * VEC, &sum[i][j], sizeof **sum);           \
+	}
+TILE(4)
+TILE(8)
+TILE(16)
+
+INLINE void tile(kind is, int rows, int vecs, size_t K, nn_real *c, size_t c_row, view a, const nn_real *b,
                  size_t b_row)
 {
-	vec sum[ROWS][2], x[2];
-	for (int i = 0; i < rows; i++)
-		for (int j = 0; j < vecs; j++)
-			memcpy(&sum[i][j], c + (size_t)i * c_row + (size_t)j * VEC, sizeof(vec));
-	for (size_t k = 0; k < K; k++) {
-		for (int j = 0; j < vecs; j++)
-			memcpy(&x[j], b + k * b_row + (size_t)j * VEC, sizeof(vec));
-		for (int i = 0; i < rows; i++)
-			for (int j = 0; j < vecs; j++)
-				sum[i][j] += a.at[(size_t)i * a.row + k * a.column] * x[j];
-	}
-	for (int i = 0; i < rows; i++)
-		for (int j = 0; j < vecs; j++)
-			memcpy(c + (size_t)i * c_row + (size_t)j * VEC, &sum[i][j], sizeof(vec));
+	if (is.vec == 16)
+		tile_16(is.fused, rows, vecs, K, c, c_row, a, b, b_row);
+	else if (is.vec == 8)
+		tile_8(is.fused, rows, vecs, K, c, c_row, a, b, b_row);
+	else
+		tile_4(is.fused, rows, vecs, K, c, c_row, a, b, b_row);
 }
 
 /* All rows of a panel that is vecs vectors wide. */
-INLINE void panel(int vecs, size_t N, size_t K, nn_real *c, size_t c_row, view a, const nn_real *b,
+INLINE void panel(kind is, int vecs, size_t N, size_t K, nn_real *c, size_t c_row, view a, const nn_real *b,
                   size_t b_row)
 {
-	size_t n = 0;
-	for (; n + ROWS <= N; n += ROWS, a.at += ROWS * a.row)
-		tile(ROWS, vecs, K, c + n * c_row, c_row, a, b, b_row);
-	for (; n < N; n++, a.at += a.row)
-		tile(1, vecs, K, c + n * c_row, c_row, a, b, b_row);
+	size_t n = 0, rows = (size_t)is.rows;
+	for (; n + rows <= N; n += rows, a.at += rows * a.row)
+		tile(is, is.rows, vecs, K, c + n * c_row, c_row, a, b, b_row);
+	for (; n + 2 <= N; n += 2, a.at += 2 * a.row)
+		tile(is, 2, vecs, K, c + n * c_row, c_row, a, b, b_row);
+	if (n < N)
+		tile(is, 1, vecs, K, c + n * c_row, c_row, a, b, b_row);
 }
 
 /* A panel of which only `wide` columns are there: c goes through a row of its own. */
-INLINE void narrow(size_t N, size_t K, size_t wide, nn_real *c, size_t c_row, view a, const nn_real *b)
+INLINE void narrow(kind is, size_t N, size_t K, size_t wide, nn_real *c, size_t c_row, view a,
+                   const nn_real *b)
 {
-	nn_real row[VEC] = {0};
+	nn_real row[MOST] = {0};
 	for (size_t n = 0; n < N; n++, a.at += a.row) {
 		BERTH_COPY(row, c + n * c_row, wide);
-		tile(1, 1, K, row, VEC, a, b, VEC);
+		tile(is, 1, 1, K, row, MOST, a, b, (size_t)is.vec);
 		BERTH_COPY(c + n * c_row, row, wide);
 	}
 }
@@ -72,39 +107,44 @@ INLINE void copy_panel(size_t K, size_t wide, size_t full, nn_real *to, view b)
 }
 
 /* One stretch of the inner index. */
-INLINE void stretch(size_t N, size_t K, size_t M, nn_real *c, view a, view b)
+INLINE void stretch(kind is, size_t N, size_t K, size_t M, nn_real *c, view a, view b)
 {
-	nn_real copy[DEPTH * PANEL];
-	size_t m = 0;
-	for (; m + PANEL <= M; m += PANEL) {
+	nn_real copy[DEPTH * 2 * MOST];
+	size_t m = 0, vec = (size_t)is.vec;
+	for (; m + 2 * vec <= M; m += 2 * vec) {
 		view p = {b.at + m * b.column, b.row, b.column};
 		if (b.column != 1)
-			copy_panel(K, PANEL, PANEL, copy, p);
-		panel(2, N, K, c + m, M, a, b.column != 1 ? copy : p.at, b.column != 1 ? PANEL : b.row);
+			copy_panel(K, 2 * vec, 2 * vec, copy, p);
+		panel(is, 2, N, K, c + m, M, a, b.column != 1 ? copy : p.at, b.column != 1 ? 2 * vec : b.row);
 	}
-	for (; m + VEC <= M; m += VEC) {
+	for (; m + vec <= M; m += vec) {
 		view p = {b.at + m * b.column, b.row, b.column};
 		if (b.column != 1)
-			copy_panel(K, VEC, VEC, copy, p);
-		panel(1, N, K, c + m, M, a, b.column != 1 ? copy : p.at, b.column != 1 ? VEC : b.row);
+			copy_panel(K, vec, vec, copy, p);
+		panel(is, 1, N, K, c + m, M, a, b.column != 1 ? copy : p.at, b.column != 1 ? vec : b.row);
 	}
 	if (m < M) {
-		copy_panel(K, M - m, VEC, copy, (view){b.at + m * b.column, b.row, b.column});
-		narrow(N, K, M - m, c + m, M, a, copy);
+		copy_panel(K, M - m, vec, copy, (view){b.at + m * b.column, b.row, b.column});
+		narrow(is, N, K, M - m, c + m, M, a, copy);
 	}
 }
 
+INLINE nn_real add_product(kind is, nn_real a, nn_real b, nn_real sum)
+{
+	return is.fused ? sum + a * b : FMA(a, b, sum);
+}
+
 /* c[N] += a[N,K] @ b[K], rows of a in one piece. Partial sums of fixed places: they vectorise. */
-INLINE void times_vector(size_t N, size_t K, nn_real *c, const nn_real *a, const nn_real *b)
+INLINE void times_vector(kind is, size_t N, size_t K, nn_real *c, const nn_real *a, const nn_real *b)
 {
 	for (size_t n = 0; n < N; n++, a += K) {
 		nn_real part[PARTS] = {0};
 		size_t k = 0;
 		for (; k + PARTS <= K; k += PARTS)
 			for (size_t i = 0; i < PARTS; i++)
-				part[i] += a[k + i] * b[k + i];
+				part[i] = add_product(is, a[k + i], b[k + i], part[i]);
 		for (size_t i = 0; k + i < K; i++)
-			part[i] += a[k + i] * b[k + i];
+			part[i] = add_product(is, a[k + i], b[k + i], part[i]);
 		for (size_t half = PARTS / 2; half; half /= 2)
 			for (size_t i = 0; i < half; i++)
 				part[i] += part[i + half];
@@ -112,13 +152,13 @@ INLINE void times_vector(size_t N, size_t K, nn_real *c, const nn_real *a, const
 	}
 }
 
-NN_CLONES void nn_gemm_add(size_t N, size_t K, size_t M, nn_real c[restrict], nn_factor ta,
-                           const nn_real a[restrict], nn_factor tb, const nn_real b[restrict])
+INLINE void gemm_add(kind is, size_t N, size_t K, size_t M, nn_real *c, nn_factor ta, const nn_real *a,
+                     nn_factor tb, const nn_real *b)
 {
 	view x = {a, ta == NN_AS_IS ? K : 1, ta == NN_AS_IS ? 1 : N};
 	view y = {b, tb == NN_AS_IS ? M : 1, tb == NN_AS_IS ? 1 : K};
 	if (M == 1 && ta == NN_AS_IS) {
-		times_vector(N, K, c, a, b);
+		times_vector(is, N, K, c, a, b);
 		return;
 	}
 	if (M == 1) { /* the same, transposed: one wide row */
@@ -130,9 +170,40 @@ NN_CLONES void nn_gemm_add(size_t N, size_t K, size_t M, nn_real c[restrict], nn
 	}
 	for (size_t k = 0; k < K; k += DEPTH) {
 		size_t n = K - k < DEPTH ? K - k : DEPTH;
-		stretch(N, n, M, c, (view){x.at + k * x.column, x.row, x.column},
+		stretch(is, N, n, M, c, (view){x.at + k * x.column, x.row, x.column},
 		        (view){y.at + k * y.row, y.row, y.column});
 	}
+}
+
+static void plain(size_t N, size_t K, size_t M, nn_real c[restrict], nn_factor ta, const nn_real a[restrict],
+                  nn_factor tb, const nn_real b[restrict])
+{
+	gemm_add((kind){4, 4, false}, N, K, M, c, ta, a, tb, b);
+}
+
+#define KERNEL(name, vec, rows)                                                                              \
+	__attribute__((target(#name ",fma"))) static void name(                                              \
+		size_t N, size_t K, size_t M, nn_real c[restrict], nn_factor ta, const nn_real a[restrict],  \
+		nn_factor tb, const nn_real b[restrict])                                                     \
+	{                                                                                                    \
+		gemm_add((kind){vec, rows, true}, N, K, M, c, ta, a, tb, b);                                 \
+	}
+NN_KERNELS(KERNEL)
+
+#define TAKE(name, vec, rows)                                                                                \
+	if (__builtin_cpu_supports(#name) && __builtin_cpu_supports("fma") && skip-- == 0)                   \
+		return name;
+
+nn_gemm_kernel *nn_gemm_kernel_of(int skip)
+{
+	NN_KERNELS(TAKE)
+	return skip == 0 ? plain : NULL;
+}
+
+void nn_gemm_add(size_t N, size_t K, size_t M, nn_real c[restrict], nn_factor ta, const nn_real a[restrict],
+                 nn_factor tb, const nn_real b[restrict])
+{
+	nn_gemm_kernel_of(0)(N, K, M, c, ta, a, tb, b);
 }
 
 nn_round nn_round_at(nn_round at, const nn_edges *g, size_t H, size_t width, size_t r)

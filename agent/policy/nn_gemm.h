@@ -1,6 +1,6 @@
 /* Products of small matrices, row-major. The sums run over the inner index from its beginning, one product
- * after the other; those of a matrix and a vector in a fixed number of parts. So the bits depend on the
- * numbers and shapes alone, not on CPU or threads. Nothing is allocated.
+ * after the other, each added as by fma(); those of a matrix and a vector in a fixed number of parts. So the
+ * bits depend on the numbers and shapes alone, not on CPU or threads. Nothing is allocated.
  *
  * The sizes of policies: inner and outer sides of some tens, rows from one to some thousands. */
 #pragma once
@@ -16,8 +16,22 @@ typedef enum nn_factor {
 } nn_factor;
 
 /* c[N,M] += a[N,K] @ b[K,M], either factor stored as told. O(N K M). */
-void nn_gemm_add(size_t N, size_t K, size_t M, nn_real c[restrict], nn_factor ta, const nn_real a[restrict],
-                 nn_factor tb, const nn_real b[restrict]);
+typedef void nn_gemm_kernel(size_t N, size_t K, size_t M, nn_real c[restrict], nn_factor ta,
+                            const nn_real a[restrict], nn_factor tb, const nn_real b[restrict]);
+
+nn_gemm_kernel nn_gemm_add;
+
+/* The kernels that this CPU can run, from number 0, which nn_gemm_add takes; NULL: no more. Tests compare
+ * them. */
+nn_gemm_kernel *nn_gemm_kernel_of(int number);
+
+/* Kernels by instruction set, the widest first: X(set, numbers in a vector, rows of a tile). The build
+ * defines them where it can. */
+#ifndef NN_KERNELS
+
+#define NN_KERNELS(X)
+
+#endif
 
 /* One round of messages over a graph, as networks over graphs use it:
  *   h_next = layernorm(h + relu(W [h | m_in | m_out] + b))

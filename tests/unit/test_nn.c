@@ -12,6 +12,8 @@
 
 enum { MAX = 128 };
 
+#define FMA _Generic((nn_real)0, float: fmaf, double: fma)
+
 static const double tolerance = sizeof(nn_real) == sizeof(double) ? 1e-12 : 1e-5;
 
 /* The gradient tests are registered for double only. */
@@ -88,6 +90,44 @@ static void test_gemm(void **state)
 					check_gemm(side[i], deep[k], side[j],
 					           t & 1 ? NN_TRANSPOSED : NN_AS_IS,
 					           t & 2 ? NN_TRANSPOSED : NN_AS_IS);
+}
+
+/* A kernel against plain sums of fma(), bit for bit: of a matrix and a vector in 64-byte parts. */
+static void check_kernel(nn_gemm_kernel *kernel, const nn_real *a, const nn_real *b, size_t N, size_t K,
+                         size_t M, bool ta, bool tb)
+{
+	enum { PARTS = 64 / sizeof(nn_real) };
+	nn_real c[1300], want[1300];
+	memcpy(c, b, sizeof c);
+	memcpy(want, b, sizeof want);
+	for (size_t i = 0; i < N * M; i++) {
+		size_t n = i / M, m = i % M, parts = M == 1 && !ta ? PARTS : 1;
+		nn_real part[PARTS] = {parts == 1 ? want[i] : 0};
+		for (size_t k = 0; k < K; k++)
+			part[k % parts] = FMA(a[ta ? k * N + n : n * K + k], b[tb ? m * K + k : k * M + m],
+			                      part[k % parts]);
+		for (size_t half = parts / 2; half; half /= 2)
+			for (size_t k = 0; k < half; k++)
+				part[k] += part[k + half];
+		want[i] = parts == 1 ? part[0] : want[i] + part[0];
+	}
+	kernel(N, K, M, c, ta ? NN_TRANSPOSED : NN_AS_IS, a, tb ? NN_TRANSPOSED : NN_AS_IS, b);
+	assert_memory_equal(c, want, sizeof c);
+}
+
+static void test_kernels(void **state)
+{
+	static const size_t side[] = {1, 3, 9, 17, 36}, deep[] = {5, 17, 130};
+	static nn_real a[36 * 130], b[36 * 130];
+	berth_rng r = berth_rng_seed(3, 1);
+	nn_gemm_kernel *kernel;
+	(void)state;
+	fill(&r, a, 36 * 130);
+	fill(&r, b, 36 * 130);
+	for (int number = 0; (kernel = nn_gemm_kernel_of(number)); number++)
+		for (size_t i = 0; i < 5 * 5 * 3 * 4; i++)
+			check_kernel(kernel, a, b, side[i % 5], deep[i / 25 % 3], side[i / 5 % 5], i / 75 % 2,
+			             i / 150);
 }
 
 static void test_layernorm(void **state)
@@ -426,7 +466,9 @@ static void test_log1p(void **state)
 int main(void)
 {
 	const struct CMUnitTest values[] = {
-		cmocka_unit_test(test_gemm),              cmocka_unit_test(test_log1p),
+		cmocka_unit_test(test_gemm),
+		cmocka_unit_test(test_kernels),
+		cmocka_unit_test(test_log1p),
 		cmocka_unit_test(test_linear),           cmocka_unit_test(test_layernorm),
 		cmocka_unit_test(test_log_softmax),      cmocka_unit_test(test_messages),
 		cmocka_unit_test(test_adam_without_memory), cmocka_unit_test(test_adam_formula),
