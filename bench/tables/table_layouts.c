@@ -46,7 +46,7 @@ enum { MOST_MACHINES = 8 };
  * it tells for them: groups of machine, first layer, layer behind the last, how many. */
 #define G(kind, from, to, n)                                                                                 \
 	{                                                                                                    \
-		kind, from, to, n, 0, 0                                                                      \
+		kind, from, to, n, 0, 0, 0                                                                   \
 	}
 static berth_layout_group helix24[] = {G(2, 0, 3, 1),   G(1, 3, 7, 1),   G(1, 7, 11, 1),  G(2, 11, 14, 1),
                                        G(0, 14, 23, 1), G(2, 23, 25, 1), G(2, 25, 26, 1), G(2, 26, 30, 1),

@@ -148,7 +148,7 @@ static berth_status read_layout(cli *c, const view *v, berth_layers *l, berth_er
 			                  "option --layout: no servers are like a host '%.*s'",
 			                  (int)(colon - text), text);
 		BERTH_TRY(BERTH_PUSH(&c->mem, l->group, l->n_groups, &cap, err,
-		                     (berth_layout_group){k, (int32_t)from - 1, (int32_t)to, 1, 0, 0}));
+		                     (berth_layout_group){k, (int32_t)from - 1, (int32_t)to, 1, 0, 0, 0}));
 	}
 	return BERTH_OK;
 }

@@ -81,6 +81,8 @@ berth_status serve_check_end(const cli *c, const serve_view *v, bool found, bert
 /* Are layers held singly looked at, and bounded? */
 bool serve_has_layouts(const serve_view *v);
 bool serve_found(const serve_view *v);
+/* Of a node of v->layout with layers from there on: read, answer or both. */
+const char *serve_use(const serve_view *v, int32_t from);
 /* With two digits, up. */
 double serve_round_up(double s);
 /* Which devices of the kinds of x take part. */

@@ -172,6 +172,8 @@ static const char *cannot_tell(const lines *o, const berth_layout_path *p)
 		int32_t k = o->out->l.group[p->stage[s].group].kind;
 		if (units_of(o, p->stage[s].from, p->stage[s].to) == 0)
 			return "a node has no whole layer of its own, but the embedding or the output";
+		if (o->out->l.group[p->stage[s].group].read_bytes > 0)
+			return "a node reads layers from its disk";
 		if (o->out->to == SERVE_VLLM && gpu_of(o, k, 0) < 0)
 			return "a node is a CPU";
 	}

@@ -27,7 +27,8 @@ static berth_status take_copies(serve_out *o, berth_err *err)
 			p->stage[s] = (berth_layout_stage){o->l.n_groups, stage[s].from, stage[s].to};
 			BERTH_TRY(BERTH_PUSH(mem, o->l.group, o->l.n_groups, &cap, err,
 			                     (berth_layout_group){stage[s].kind, stage[s].from, stage[s].to,
-			                                          g->n, p->per_s, o->v->batch}));
+			                                          g->n, p->per_s, o->v->batch,
+			                                          stage[s].read_bytes}));
 		}
 	}
 	o->n_paths = plan->n_groups;
@@ -35,17 +36,12 @@ static berth_status take_copies(serve_out *o, berth_err *err)
 	return BERTH_OK;
 }
 
-static const char *use_of(const serve_out *o, int32_t from)
-{
-	return !o->v->apart ? "both" : from < o->v->blocks.n_blocks ? "read" : "answer";
-}
-
 /* ---- JSON ---- */
 
 static void put_range(const serve_out *o, berth_json_out *w, int32_t from, int32_t to)
 {
 	if (o->v->requests)
-		berth_json_put_string(w, "use", use_of(o, from));
+		berth_json_put_string(w, "use", serve_use(o->v, from));
 	berth_json_put_int(w, "first", from % o->v->blocks.n_blocks);
 	berth_json_put_int(w, "last", (to - 1) % o->v->blocks.n_blocks);
 }
@@ -91,6 +87,8 @@ static berth_status put_layout(const serve_out *o, const char **text, size_t *le
 		berth_json_put_int(&w, "devices", g->n);
 		put_range(o, &w, g->from, g->to);
 		berth_json_put_number(&w, "per_s", g->per_s);
+		if (g->read_bytes > 0)
+			berth_json_put_int(&w, "disk_bytes", g->read_bytes);
 		berth_json_close(&w, '}');
 		berth_json_flat(&w, false);
 	}

@@ -19,20 +19,21 @@ bool serve_found(const view *v)
 
 /* ---- the document ---- */
 
-/* Of a layout for whole requests. */
-static const char *use_of(const view *v, const berth_layout_group *g)
+const char *serve_use(const view *v, int32_t from)
 {
-	return !v->apart ? "both" : g->from < v->blocks.n_blocks ? "read" : "answer";
+	return !v->apart ? "both" : from < v->blocks.n_blocks ? "read" : "answer";
 }
 
 #define NODE(K, IF)                                                                                          \
 	K(TEXT, "server", "", "the host whose kind of device it is", v->x->kind[g->kind].name)               \
 	K(INT, "nodes", "", "devices with these layers", g->n)                                               \
-	IF(v->requests, TEXT, "use", "", "`read`, `answer` or `both`", use_of(v, g))                         \
+	IF(v->requests, TEXT, "use", "", "`read`, `answer` or `both`", serve_use(v, g->from))                \
 	K(TEXT, "first", "", "layer", v->blocks.block_name[g->from % v->blocks.n_blocks])                    \
 	K(TEXT, "last", "", "layer", v->blocks.block_name[(g->to - 1) % v->blocks.n_blocks])                 \
 	K(INT, "layers", "", "how many", g->to - g->from)                                                    \
 	K(INT, "batch", "", "of a step of each", g->batch)                                                   \
+	IF(g->read_bytes, INT, "disk_bytes", "", "that each reads from its disk in each step",               \
+	   g->read_bytes)                                                                                    \
 	K(NUMBER, "per_s", "samples/s", "that come to all of them together", g->per_s)
 static RESULT_FLAT_KIND(node_kind, "", "", NODE);
 
@@ -48,7 +49,8 @@ static RESULT_FLAT_KIND(way_kind, "", "", WAY);
 	K(TEXT, "server", "", "the host whose kind of device it is", v->x->kind[at->kind].name)              \
 	K(TEXT, "first", "", "layer", v->blocks.block_name[at->from])                                        \
 	K(TEXT, "last", "", "layer", v->blocks.block_name[at->to - 1])                                       \
-	K(INT, "layers", "", "how many", at->to - at->from)
+	K(INT, "layers", "", "how many", at->to - at->from)                                                  \
+	IF(at->read_bytes, INT, "disk_bytes", "", "read from its disk in each step", at->read_bytes)
 static RESULT_KIND(stage_kind, "", "", STAGE);
 
 #define GROUP(K, IF)                                                                                         \
@@ -94,8 +96,8 @@ static double kept_or_null(const serve_short *why, int i)
 	IF(!v->requests, INT, "copies", "", "in all", v->plan.n_copies)                                      \
 	IF(!v->requests, INT, "batch", "", "of the copies", v->batch)                                        \
 	IF(!v->requests, NUMBER, "throughput_per_s", "samples/s", "of all copies", v->plan.per_s)            \
-	IF(!v->requests, NUMBER_OR_NULL, "groups_bound_per_s", "samples/s", \
-	   "of plans with such groups at most", v->plan.groups_per_s) \
+	IF(!v->requests, NUMBER_OR_NULL, "groups_bound_per_s", "samples/s",                                  \
+	   "of plans with such groups at most", v->plan.groups_per_s)                                        \
 	IF(!v->requests, NUMBER_OR_NULL, "bound_per_s", "samples/s",                                         \
 	   "of any plan on the devices that take part at most", v->plan.bound_per_s)                         \
 	IF(!v->requests, INT, "pipelines", "", "that were solved", v->plan.solved)                           \
@@ -104,8 +106,8 @@ static double kept_or_null(const serve_short *why, int i)
 	  "or requests/s, with [layers held singly](clusters.md#layers-held-singly)", v->layout.per_s)       \
 	IF(!v->requests, NUMBER, "layout_latency_s", "s", "of a sample on the way that takes longest",       \
 	   v->layout.time_s)                                                                                 \
-	IF(serve_has_layouts(v), NUMBER_OR_NULL, "layout_bound_per_s", "samples/s", \
-	   "of any layout that keeps the limit at most; null: interrupted", v->layout.bound_per_s) \
+	IF(serve_has_layouts(v), NUMBER_OR_NULL, "layout_bound_per_s", "samples/s",                          \
+	   "of any layout that keeps the limit at most; null: interrupted", v->layout.bound_per_s)           \
 	IF(v->requests, BOOL, "apart", "", "of `layout`: some nodes read and others answer", v->apart)       \
 	IF(v->requests, NUMBER, "together_per_s", "requests/s", "of layouts whose nodes do both",            \
 	   v->requests[0].l.per_s)                                                                           \
@@ -185,6 +187,15 @@ static berth_status where(cli *c, const view *v, const berth_serving_group *g, c
 	return berth_got(text, err);
 }
 
+static const char *from_disk(int64_t bytes, char *text)
+{
+	char number[32];
+	*text = 0;
+	if (bytes > 0)
+		snprintf(text, 64, " (%s from disk)", berth_text_bytes(number, (double)bytes));
+	return text;
+}
+
 /* Layers in runs on devices of one kind: "1-40 on 5 of a; 41-82 on 2 of b". */
 static berth_status blocks_text(cli *c, const view *v, const berth_serving_group *g, const char **out,
                                 berth_err *err)
@@ -192,13 +203,15 @@ static berth_status blocks_text(cli *c, const view *v, const berth_serving_group
 	berth_serving_stage *stage;
 	int32_t n, end;
 	const char *text = "";
+	char disk[64];
 	BERTH_TRY(berth_serving_stages(v->x, g, &c->mem, &c->tmp, &stage, &n, err));
 	for (int32_t i = 0; i < n && text; i = end) {
-		for (end = i + 1; end < n && stage[end].kind == stage[i].kind;)
-			end++;
-		text = berth_arena_printf(&c->mem, "%s%s%d-%d on %d of %s", text, i ? "; " : "",
+		int64_t read = stage[i].read_bytes;
+		for (end = i + 1; end < n && stage[end].kind == stage[i].kind; end++)
+			read += stage[end].read_bytes;
+		text = berth_arena_printf(&c->mem, "%s%s%d-%d on %d of %s%s", text, i ? "; " : "",
 		                          stage[i].from + 1, stage[end - 1].to, end - i,
-		                          v->x->kind[stage[i].kind].name);
+		                          v->x->kind[stage[i].kind].name, from_disk(read, disk));
 	}
 	*out = text;
 	return berth_got(text, err);
@@ -227,7 +240,8 @@ static void tell_merged(const view *v)
 void serve_tell_devices(const berth_serving *x)
 {
 	for (int32_t k = 0; k < x->n_kinds; k++)
-		cli_say("of %s take part: %d x %s\n", x->kind[k].name, x->kind[k].n_devs, x->kind[k].dev[0]);
+		cli_say("of %s take part: %d x %s%s\n", x->kind[k].name, x->kind[k].n_devs, x->kind[k].dev[0],
+		        x->kind[k].disk_bytes > 0 ? ", and its disk" : "");
 }
 
 void serve_tell_words(const view *v)
@@ -309,7 +323,7 @@ berth_status serve_print_groups(cli *c, const view *v, berth_err *err)
 	cli_table t;
 	int32_t L = v->blocks.n_blocks;
 	bool many = false;
-	char align[16], head[80];
+	char align[16], head[80], disk[64];
 	for (int32_t i = 0; i < v->layout.n_groups; i++)
 		many |= v->layout.group[i].batch > 1;
 	snprintf(align, sizeof align, "rrl%sr%srl", v->requests ? "l" : "", many ? "r" : "");
@@ -325,8 +339,8 @@ berth_status serve_print_groups(cli *c, const view *v, berth_err *err)
 		cli_cell_int(&t, g->n);
 		cli_cell_text(&t, v->x->kind[g->kind].name);
 		if (v->requests)
-			cli_cell_text(&t, use_of(v, g));
-		cli_cell(&t, "%d-%d", g->from % L + 1, (g->to - 1) % L + 1);
+			cli_cell_text(&t, serve_use(v, g->from));
+		cli_cell(&t, "%d-%d%s", g->from % L + 1, (g->to - 1) % L + 1, from_disk(g->read_bytes, disk));
 		if (many)
 			cli_cell_int(&t, g->batch);
 		cli_cell(&t, "%.4g", g->per_s);

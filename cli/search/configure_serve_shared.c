@@ -110,7 +110,7 @@ bool serve_lacks_memory(const berth_serving *x, serve_short *why)
 	for (int32_t k = 0; k < x->n_kinds; k++) {
 		const berth_server_kind *d = &x->kind[k];
 		double nodes = (double)(d->n_servers * d->n_devs);
-		double one = d->memory_bytes < 0 ? INFINITY : (double)d->memory_bytes;
+		double one = d->memory_bytes < 0 ? INFINITY : (double)d->memory_bytes + (double)d->disk_bytes;
 		has += nodes > 0 ? nodes * one : 0;
 		most = nodes > 0 ? fmax(most, one) : most;
 	}

@@ -30,6 +30,7 @@ typedef struct berth_layout_kind {
 	const int64_t *batch; /* [as per_s] that per_s is at; NULL: nobody asks */
 	/* [as per_s] whose links hold for what it passes on, and for what it gets; NULL: the first */
 	const int32_t *link_out, *link_in;
+	const int64_t *read_bytes; /* [as per_s] from its disk in each step; NULL: nobody asks */
 } berth_layout_kind;
 
 typedef struct berth_layout_task {
@@ -44,7 +45,7 @@ typedef struct berth_layout_task {
 	/* Its time and its cancel end a search, with what it has, and a bound, as berth_layout_over says;
 	 * NULL: nothing does */
 	const struct berth_search_cfg *cfg;
-	bool spare; /* the user may end it before it has anything: another answer is there */
+	bool spare;           /* the user may end it before it has anything: another answer is there */
 	const double *link_s; /* [as link_per_s] that a request is on the way, by link_out; NULL: no time */
 	int32_t n_links;      /* 0: one */
 } berth_layout_task;
@@ -55,6 +56,7 @@ typedef struct berth_layout_group {
 	int64_t n;
 	double per_s;  /* requests a second that come to all of them together, at most n times the rate */
 	int64_t batch; /* of their steps; 0: nobody has said */
+	int64_t read_bytes; /* by each in each step */
 } berth_layout_group;
 
 /* What goes from one group to another; -1: where requests come from, and go to. */
@@ -73,10 +75,10 @@ typedef struct berth_layers {
 	berth_layout_way *way;
 } berth_layers;
 
-/* The flow of given groups: their per_s and batch, all ways, and the sum, in *per_s. Exact, to 2^-49 of the
- * sum of all nodes' rates. out->group is read and written; ways in mem. tmp: scratch, another arena, reset at
- * exit. Fails: BERTH_EINVAL (names the group that is outside of the layers or cannot hold what it is given,
- * or the kind with fewer nodes), BERTH_ENOMEM. */
+/* The flow of given groups: their per_s, batch and read_bytes, all ways, and the sum, in *per_s. Exact, to
+ * 2^-49 of the sum of all nodes' rates. out->group is read and written; ways in mem. tmp: scratch, another
+ * arena, reset at exit. Fails: BERTH_EINVAL (names the group that is outside of the layers or cannot hold
+ * what it is given, or the kind with fewer nodes), BERTH_ENOMEM. */
 berth_status berth_layout_flow(const berth_layout_task *x, berth_layers *out, berth_arena *mem,
                                berth_arena *tmp, berth_err *err);
 

@@ -128,9 +128,11 @@ static berth_status read_ways(const berth_layout_task *x, const berth_flow *f, d
 	out->n_ways = 0;
 	for (int32_t i = 0; i < out->n_groups; i++) {
 		berth_layout_group *g = &out->group[i];
-		const int64_t *batch = x->kind[g->kind].batch;
+		const int64_t *batch = x->kind[g->kind].batch, *read = x->kind[g->kind].read_bytes;
+		int32_t at = g->from * (x->n_layers + 1) + g->to;
 		g->per_s = (double)f->room[2 * i + 1] / units;
-		g->batch = batch ? batch[g->from * (x->n_layers + 1) + g->to] : 0;
+		g->batch = batch ? batch[at] : 0;
+		g->read_bytes = read ? read[at] : 0;
 	}
 	for (int64_t a = first; a < f->n_arcs; a += 2) {
 		if (f->room[a ^ 1] == 0)

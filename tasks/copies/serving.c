@@ -12,7 +12,7 @@ typedef struct pipeline {
 	const berth_serving *x;
 	const int32_t *n_devs;
 	int64_t *time_ns[BERTH_MOST_SERVER_KINDS]; /* [n_blocks+1] sums of the first blocks */
-	int64_t *bytes;                            /* [n_blocks+1] */
+	int64_t *bytes, *state;                    /* [n_blocks+1] */
 	int32_t *cannot[BERTH_MOST_SERVER_KINDS]; /* [n_blocks+1] blocks among the first that it cannot run */
 	int32_t *reach;                           /* [states] blocks done by so many devices of each kind */
 	int32_t n_states;
@@ -21,9 +21,11 @@ typedef struct pipeline {
 static berth_status sum_blocks(pipeline *l, berth_arena *tmp, berth_err *err)
 {
 	const berth_serving *x = l->x;
-	BERTH_TRY_NEW(tmp, x->n_blocks + 1, err, l->bytes);
-	for (int32_t b = 0; b < x->n_blocks; b++)
+	BERTH_TRY_NEW(tmp, x->n_blocks + 1, err, l->bytes, l->state);
+	for (int32_t b = 0; b < x->n_blocks; b++) {
 		l->bytes[b + 1] = l->bytes[b] + x->block_bytes[b];
+		l->state[b + 1] = l->state[b] + x->block_state_bytes[b];
+	}
 	l->n_states = 1;
 	for (int32_t k = 0; k < x->n_kinds; k++) {
 		BERTH_TRY_NEW(tmp, x->n_blocks + 1, err, l->time_ns[k], l->cannot[k]);
@@ -37,14 +39,29 @@ static berth_status sum_blocks(pipeline *l, berth_arena *tmp, berth_err *err)
 	return BERTH_NEW(tmp, l->reach, l->n_states, err);
 }
 
+/* What one device of kind k reads of the blocks from .. to-1 from its disk; -1: it cannot have them. */
+static int64_t read_bytes(const pipeline *l, int32_t k, int32_t from, int32_t to)
+{
+	int64_t work = to > from ? l->x->work_bytes : 0;
+	return l->cannot[k][to] != l->cannot[k][from]
+	               ? -1
+	               : berth_serving_read_bytes(&l->x->kind[k], l->bytes[to] - l->bytes[from] + work,
+	                                          l->state[to] - l->state[from] + work);
+}
+
+/* -1: the same. */
+static int64_t stage_ns(const pipeline *l, int32_t k, int32_t from, int32_t to)
+{
+	int64_t read = read_bytes(l, k, from, to), run_ns = l->time_ns[k][to] - l->time_ns[k][from];
+	double ns = read > 0 ? berth_serving_step_ns(&l->x->kind[k], (double)run_ns, read) : 0;
+	return read > 0 ? llround(ceil(fmin(1e18, ns))) : read < 0 ? -1 : run_ns;
+}
+
 /* May one device of kind k have the blocks from .. to-1? */
 static bool holds_blocks(const pipeline *l, int32_t k, int32_t from, int32_t to, int64_t period_ns)
 {
-	const berth_server_kind *d = &l->x->kind[k];
-	return l->time_ns[k][to] - l->time_ns[k][from] <= period_ns &&
-	       l->cannot[k][to] == l->cannot[k][from] &&
-	       (d->memory_bytes < 0 ||
-	        l->bytes[to] - l->bytes[from] + (to > from ? l->x->work_bytes : 0) <= d->memory_bytes);
+	int64_t ns = stage_ns(l, k, from, to);
+	return ns >= 0 && ns <= period_ns;
 }
 
 /* The farthest block that it comes to from there. */
@@ -84,8 +101,11 @@ static bool fits_period(pipeline *l, int64_t period_ns)
 static int64_t shortest_period(pipeline *l)
 {
 	int64_t low = 0, high = 0;
-	for (int32_t k = 0; k < l->x->n_kinds; k++)
-		high = l->time_ns[k][l->x->n_blocks] > high ? l->time_ns[k][l->x->n_blocks] : high;
+	for (int32_t k = 0; k < l->x->n_kinds; k++) {
+		double read_ns = (double)l->bytes[l->x->n_blocks] * l->x->kind[k].disk_byte_ns;
+		high = berth_max(
+			high, berth_max(l->time_ns[k][l->x->n_blocks], llround(ceil(fmin(1e18, read_ns)))));
+	}
 	if (!fits_period(l, high))
 		return -1;
 	while (low < high) {
@@ -123,7 +143,7 @@ static int64_t time_through(pipeline *l, int64_t period_ns, int64_t border_ns)
 	for (int32_t s = l->n_states - 1, before; s > 0; s = before) {
 		int32_t from, to = l->reach[s], k = last_of(l, s, period_ns, &from, &before);
 		if (to > from)
-			ns += l->time_ns[k][to] - l->time_ns[k][from] + border_ns;
+			ns += stage_ns(l, k, from, to) + border_ns;
 	}
 	return ns;
 }
@@ -208,7 +228,7 @@ berth_status berth_serving_stages(const berth_serving *x, const berth_serving_gr
 	for (int32_t s = l.n_states - 1, before; s > 0; s = before) {
 		int32_t from, to = l.reach[s], k = last_of(&l, s, period_ns, &from, &before);
 		if (to > from)
-			(*stage)[--at] = (berth_serving_stage){k, from, to};
+			(*stage)[--at] = (berth_serving_stage){k, from, to, read_bytes(&l, k, from, to)};
 	}
 	*n_stages = n - at;
 	*stage += at;
@@ -232,9 +252,9 @@ typedef struct planner {
 	size_t cap;
 	int32_t *part[BERTH_MOST_SERVER_KINDS]; /* [n_devs+1] devices of the last part of the best division */
 	berth_serving_group *parts[BERTH_MOST_SERVER_KINDS]; /* [n_devs+1] a copy on so many devices */
-	double alone[BERTH_MOST_SERVER_KINDS];     /* samples a second of a server by itself */
+	double alone[BERTH_MOST_SERVER_KINDS];               /* samples a second of a server by itself */
 	berth_layout_watch watch;
-	int64_t *x_n;                              /* [n_cols] how often each is used */
+	int64_t *x_n; /* [n_cols] how often each is used */
 	int64_t left[BERTH_MOST_SERVER_KINDS];
 	berth_serving_plan *plan;
 	berth_arena *mem, *tmp;

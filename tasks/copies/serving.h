@@ -27,6 +27,10 @@ typedef struct berth_server_kind {
 	 * unlike servers share, or those inside and outside. */
 	int64_t inside_ns, outside_ns;
 	double byte_ns, inside_byte_ns; /* of a byte more, over the slowest of its ways; inside */
+	/* The server's disk, from which weights are read in each step that memory has no room for: of one of
+	 * the devices, where all of them read at once. 0: none */
+	int64_t disk_bytes;
+	double disk_byte_ns;
 } berth_server_kind;
 
 /* What is to be served, and where. */
@@ -78,6 +82,20 @@ berth_status berth_serving_new(const berth_problem *p, const berth_cluster *c,
                                const berth_granularity *blocks, const int64_t *n_servers, berth_arena *mem,
                                berth_arena *tmp, berth_serving *out, berth_err *err);
 
+/* Bytes that a device reads from its disk in each step, of all that it has; must: those that are no weights.
+ * -1: it cannot hold them. */
+static inline int64_t berth_serving_read_bytes(const berth_server_kind *d, int64_t bytes, int64_t must)
+{
+	int64_t over = d->memory_bytes < 0 ? 0 : berth_max(0, bytes - d->memory_bytes);
+	return over > berth_min(d->disk_bytes, bytes - must) ? -1 : over;
+}
+
+/* Disks read ahead (mmap), while their devices and others compute: the longer of both is a step. */
+static inline double berth_serving_step_ns(const berth_server_kind *d, double run_ns, int64_t read_bytes)
+{
+	return fmax(run_ns, (double)read_bytes * d->disk_byte_ns);
+}
+
 /* What goes on from a device of kind k to any other one of kind o takes that at most, with what the ways to
  * unlike servers share; -1: no link to all of them. */
 int64_t berth_serving_link_ns(const berth_serving *x, int32_t k, int32_t o);
@@ -95,6 +113,7 @@ berth_status berth_serving_period(const berth_serving *x, berth_serving_group *g
 /* A device of a copy, and its blocks: from .. to-1. */
 typedef struct berth_serving_stage {
 	int32_t kind, from, to;
+	int64_t read_bytes; /* from the disk, in each step */
 } berth_serving_stage;
 
 /* The blocks of each device of a copy of group g of a plan for x, in the order of the blocks; of several ways

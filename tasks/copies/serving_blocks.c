@@ -40,10 +40,15 @@ static int64_t more_bytes(const berth_system *s)
 	return (int64_t)bytes;
 }
 
+static bool is_disk(const berth_system *s, int32_t dev)
+{
+	return berth_system_is(s, dev, "disk");
+}
+
 /* Do both take the same time for each operator, and hold as much? */
 static bool same_work(const berth_problem *p, int32_t a, int32_t b)
 {
-	bool same = berth_dev_most_bytes(p, a) == berth_dev_most_bytes(p, b);
+	bool same = berth_dev_most_bytes(p, a) == berth_dev_most_bytes(p, b) && !is_disk(p->s, b);
 	for (int32_t op = 0; op < p->n_ops && same; op++)
 		same = berth_op_time(p, op, a) == berth_op_time(p, op, b) &&
 		       berth_op_legal(p, op, a) == berth_op_legal(p, op, b);
@@ -70,6 +75,8 @@ static int32_t main_device(const berth_problem *p, const berth_cluster *c, int32
 	*n = 0;
 	BERTH_EACH (i, c->host_off, host) {
 		int32_t same = 0;
+		if (is_disk(c->s, c->host_dev[i]))
+			continue;
 		BERTH_EACH (k, c->host_off, host)
 			same += same_work(p, c->host_dev[i], c->host_dev[k]);
 		double together = same * speed_of(p, c->host_dev[i]);
@@ -91,13 +98,14 @@ typedef struct users {
 } users;
 
 enum { INSIDE = BERTH_MOST_SERVER_KINDS, LEFT_OUT, ALL_KINDS = -1, ALL_HOSTS = -2 /* left out ones, too */ };
+enum { UNUSED = -1, DISK = -2 };
 
 /* What is found on the ways of the borders of a server. */
 typedef struct ways {
 	const berth_problem *border;
 	const berth_cluster *c;
 	const int64_t *n_servers;
-	const int32_t *dev_kind; /* [n_devs] -1: takes no part */
+	const int32_t *dev_kind; /* [n_devs] or UNUSED or DISK */
 	users *use;              /* [n_channels] */
 	int32_t *seen;           /* [n_channels][4] device + 1 that was counted last */
 } ways;
@@ -146,6 +154,7 @@ static int64_t follow_ways(ways *w, int32_t host, int32_t k, int32_t o, bool ins
 		for (int32_t b = 0; b < n; b++) {
 			const int32_t *at = w->c->dev_host;
 			if (a == b || w->dev_kind[a] != k || at[a] != host || (at[b] == host) != inside ||
+			    w->dev_kind[b] == DISK ||
 			    (o >= 0 ? w->dev_kind[b] != o : o == ALL_KINDS && w->dev_kind[b] < 0))
 				continue;
 			int64_t there = follow_way(w, a, b, back), from = follow_way(w, a, b, !back);
@@ -262,6 +271,9 @@ static berth_status add_kind(const berth_problem *p, const berth_cluster *c, con
 		                  BERTH_MOST_SERVER_KINDS);
 	*k = (berth_server_kind){.name = c->host_name[host], .n_servers = n_servers};
 	int32_t dev = main_device(p, c, host, &k->n_devs);
+	if (dev < 0)
+		return berth_fail(err, BERTH_EINVAL,
+		                  "host '%s' has no device but a disk: give it one that computes", k->name);
 	const char **name;
 	BERTH_TRY_NEW(mem, k->n_devs, err, name);
 	k->dev = name;
@@ -289,10 +301,40 @@ static berth_status add_kind(const berth_problem *p, const berth_cluster *c, con
 	return BERTH_OK;
 }
 
+/* The disk of the host, by its slowest way to a device that takes part. */
+static berth_status find_disk(const berth_problem *p, const berth_cluster *c, const berth_problem border[2],
+                              int32_t host, const int32_t *dev_kind, berth_server_kind *d, berth_err *err)
+{
+	int32_t disk = -1, n = c->s->n_devs;
+	BERTH_EACH (i, c->host_off, host)
+		if (is_disk(c->s, c->host_dev[i])) {
+			if (disk >= 0)
+				return berth_fail(
+					err, BERTH_EINVAL,
+					"host '%s' has two disks, '%s' and '%s': give one with what "
+					"both read",
+					d->name, c->s->dev_name[disk], c->s->dev_name[c->host_dev[i]]);
+			disk = c->host_dev[i];
+		}
+	BERTH_EACH (i, c->host_off, host) {
+		int32_t dev = c->host_dev[i], pair = disk * n + dev;
+		if (disk < 0 || dev_kind[dev] < 0)
+			continue;
+		d->disk_byte_ns = fmax(
+			d->disk_byte_ns,
+			d->n_devs * (double)(border[1].class_pair_ns[pair] - border[0].class_pair_ns[pair]) /
+				(double)more_bytes(c->s));
+		d->disk_bytes = berth_dev_most_bytes(p, disk);
+		d->disk_bytes = d->disk_bytes < 0 ? INT64_MAX : d->disk_bytes / d->n_devs;
+	}
+	return BERTH_OK;
+}
+
 /* Over the hosts' links, borders of as many bytes; and what a byte more takes. */
-static berth_status time_links(const berth_cluster *c, int64_t bytes, const int64_t *n_servers,
-                               const int32_t *dev_kind, const int32_t *root, const bool *many,
-                               berth_serving *x, berth_arena *mem, berth_arena *tmp, berth_err *err)
+static berth_status time_links(const berth_problem *p, const berth_cluster *c, int64_t bytes,
+                               const int64_t *n_servers, const int32_t *dev_kind, const int32_t *root,
+                               const bool *many, berth_serving *x, berth_arena *mem, berth_arena *tmp,
+                               berth_err *err)
 {
 	berth_problem border[2];
 	berth_serving more = *x;
@@ -309,6 +351,7 @@ static berth_status time_links(const berth_cluster *c, int64_t bytes, const int6
 		d->inside_byte_ns =
 			(double)(more.kind[k].inside_ns - d->inside_ns) / (double)more_bytes(c->s);
 		d->byte_ns = (double)(slowest_way(&more, k) - slowest_way(x, k)) / (double)more_bytes(c->s);
+		BERTH_TRY(find_disk(p, c, border, root[k], dev_kind, d, err));
 	}
 	return BERTH_OK;
 }
@@ -340,7 +383,7 @@ static berth_status make_serving(const berth_problem *p, const berth_cluster *c,
 	}
 	BERTH_TRY_NEW(tmp, c->s->n_devs, err, dev_kind);
 	for (int32_t d = 0; d < c->s->n_devs; d++)
-		dev_kind[d] = -1;
+		dev_kind[d] = is_disk(c->s, d) ? DISK : UNUSED;
 	int64_t servers = 0;
 	for (int32_t h = 0; h < c->n_hosts; h++)
 		servers += n_servers[h];
@@ -357,7 +400,7 @@ static berth_status make_serving(const berth_problem *p, const berth_cluster *c,
 		root[x->n_kinds - 1] = h;
 		many[x->n_kinds - 1] = hosts > 1;
 	}
-	return time_links(c, bytes, n_servers, dev_kind, root, many, x, mem, tmp, err);
+	return time_links(p, c, bytes, n_servers, dev_kind, root, many, x, mem, tmp, err);
 }
 
 berth_status berth_serving_new(const berth_problem *p, const berth_cluster *c,

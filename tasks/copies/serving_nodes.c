@@ -8,17 +8,17 @@
 typedef struct tables {
 	double *per_s, *time_s, *most_per_s; /* most_per_s [n_most] */
 	double *least_s;                     /* the least time at any batch; INFINITY: it cannot */
-	int64_t *batch;                      /* that per_s is at */
+	int64_t *batch, *read_bytes;         /* that per_s is at */
 	int32_t *link;                       /* whose links it has: of which of the batches */
 	int32_t n_most;
 	double most_ns;      /* for all blocks; INFINITY: no limit */
 	const double *share; /* [n_blocks+1] sums of the first blocks' shares of that */
 } tables;
 
-/* A node that takes run_ns for a batch, at least shared_ns where it passes it on and at most border_ns for
- * that, where it is better than what is there. One with all layers passes nothing on. */
+/* A node that reads so many bytes and takes run_ns for a batch, at least shared_ns where it passes it on, at
+ * most border_ns for that, where it is better than what is there. With all layers it passes nothing on. */
 static void take_more(tables *t, int32_t L, int32_t from, int32_t to, double batch, int32_t way, int32_t link,
-                      double run_ns, double shared_ns, double border_ns)
+                      int64_t read_bytes, double run_ns, double shared_ns, double border_ns)
 {
 	int32_t at = from * (L + 1) + to;
 	bool on = to - from < L;
@@ -31,6 +31,7 @@ static void take_more(tables *t, int32_t L, int32_t from, int32_t to, double bat
 		return;
 	t->per_s[at] = per_s;
 	t->batch[at] = (int64_t)batch;
+	t->read_bytes[at] = read_bytes;
 	t->link[at] = link;
 	t->time_s[at] = run_ns / 1e9;
 }
@@ -42,14 +43,17 @@ static void add_batch(const berth_serving *x, int64_t batch, int32_t k, int32_t 
 	for (int32_t o = 0; o < x->n_kinds; o++)
 		border = berth_max(border, berth_serving_way_ns(x, k, o));
 	for (int32_t f = 0; f < x->n_blocks; f++) {
-		int64_t ns = 0, bytes = 0;
-		for (int32_t t = f + 1; t <= x->n_blocks && x->kind[k].block_ns[t - 1] >= 0; t++) {
-			ns += x->kind[k].block_ns[t - 1];
+		int64_t ns = 0, bytes = x->work_bytes, must = x->work_bytes;
+		for (int32_t t = f + 1; t <= x->n_blocks && d->block_ns[t - 1] >= 0; t++) {
+			ns += d->block_ns[t - 1];
 			bytes += x->block_bytes[t - 1];
-			if (d->memory_bytes >= 0 && bytes + x->work_bytes > d->memory_bytes)
+			must += x->block_state_bytes[t - 1];
+			int64_t read = berth_serving_read_bytes(d, bytes, must);
+			if (read < 0)
 				break;
-			take_more(to, x->n_blocks, f, t, (double)batch, way, way, (double)berth_max(ns, 1),
-			          (double)shared, (double)border);
+			take_more(to, x->n_blocks, f, t, (double)batch, way, way, read,
+			          berth_serving_step_ns(d, (double)berth_max(ns, 1), read), (double)shared,
+			          (double)border);
 		}
 	}
 }
@@ -61,7 +65,7 @@ static bool use_measured(const double *step_s, int32_t L, int32_t link, tables *
 	for (int32_t n = L; step_s && n > 0; n--) {
 		now_s = step_s[n] > 0 ? step_s[n] : now_s;
 		for (int32_t f = 0; f + n <= L && now_s > 0; f++)
-			take_more(to, L, f, f + n, 1, 0, link, now_s * 1e9, 0, 0);
+			take_more(to, L, f, f + n, 1, 0, link, 0, now_s * 1e9, 0, 0);
 	}
 	return now_s > 0;
 }
@@ -138,7 +142,7 @@ static berth_status make_nodes(const berth_serving *x, const int64_t *batch, int
 		tables t = {.n_most = at->most_ns > 0 ? n : 1, .share = share};
 		t.most_ns = at->most_ns > 0 ? slack * (double)at->most_ns : INFINITY;
 		BERTH_TRY_NEW(mem, size, err, t.per_s, t.time_s, t.least_s);
-		BERTH_TRY_NEW(mem, size, err, t.batch);
+		BERTH_TRY_NEW(mem, size, err, t.batch, t.read_bytes);
 		BERTH_TRY_NEW(mem, size, err, t.link);
 		least_s[k] = t.least_s;
 		for (int32_t i = 0; i < size; i++)
@@ -152,7 +156,8 @@ static berth_status make_nodes(const berth_serving *x, const int64_t *batch, int
 		                              t.per_s,          t.time_s,
 		                              t.most_per_s,     batches,
 		                              t.n_most,         t.batch,
-		                              t.link,           t.link};
+		                              t.link,           t.link,
+		                              t.read_bytes};
 		if (measured) { /* a sample's times */
 			BERTH_TRY_NEW(mem, 1, err, batches);
 			*batches = 1;
@@ -237,7 +242,7 @@ berth_status berth_serving_layout(const berth_serving *x, const berth_serving_pl
 		for (int32_t s = 0; s < n; s++)
 			BERTH_TRY(BERTH_PUSH(mem, out->group, out->n_groups, &cap, err,
 			                     (berth_layout_group){stage[s].kind, stage[s].from, stage[s].to,
-			                                          plan->group[i].n, 0, 0}));
+			                                          plan->group[i].n, 0, 0, 0}));
 	}
 	return BERTH_OK;
 }

@@ -10,13 +10,13 @@ enum { CHUNK = 512 /* tokens of a prompt that engines read between two steps of 
 typedef struct work {
 	double run_ns, shared_ns, first_ns, token_ns;
 	double first_on_ns, token_on_ns; /* to pass it on, at most */
-	double bytes;                    /* with what it needs beside */
+	int64_t read_bytes;              /* from the disk, in each step */
 } work;
 
 typedef struct requests {
 	const berth_request_task *x;
 	const berth_search_cfg *cfg; /* of the next searches */
-	int32_t n_layers; /* once */
+	int32_t n_layers;            /* once */
 	bool apart;
 	const double *share; /* [n_layers+1] sums of the first layers' shares of the limits */
 	double slack;
@@ -24,8 +24,9 @@ typedef struct requests {
 	/* Of any batch; INFINITY: it cannot */
 	double *least_first_s[BERTH_MOST_SERVER_KINDS], *least_token_s[BERTH_MOST_SERVER_KINDS];
 	double *link_first_s, *link_token_s; /* as task.link_s */
-	bool spare;                          /* as of task: there is a plan already */
-	uint32_t kinds;                      /* that may take part */
+	int64_t *read_bytes[BERTH_MOST_SERVER_KINDS];
+	bool spare;     /* as of task: there is a plan already */
+	uint32_t kinds; /* that may take part */
 	berth_layout_kind kind[BERTH_MOST_SERVER_KINDS];
 	berth_layout_task task;
 } requests;
@@ -52,14 +53,45 @@ static double border_of(const berth_serving *s, int32_t k)
 
 /* Adds a layer; false: the device cannot run it. */
 static bool add_layer(const berth_serving *s, int32_t k, int32_t l, double weight, double *run_ns,
-                      double *step_ns, double *bytes)
+                      double *step_ns)
 {
 	if (s->kind[k].block_ns[l] < 0)
 		return false;
 	*run_ns += weight * (double)s->kind[k].block_ns[l];
 	*step_ns += (double)s->kind[k].block_ns[l];
-	*bytes += (double)s->block_bytes[l];
 	return true;
+}
+
+/* Has a device of kind k room for these layers with any of the requests, or a disk? What it reads from that
+ * into w. */
+static bool has_room(const requests *r, int32_t k, int32_t b, int32_t from, int32_t to, bool reads,
+                     bool answers, work *w)
+{
+	int64_t bytes = 0, must = 0;
+	for (const berth_request_kind *q = r->x->kind; q < r->x->kind + r->x->n_kinds; q++) {
+		const berth_serving *use[2] = {reads ? &q->reading : NULL, answers ? &q->answering[b] : NULL};
+		int64_t work_bytes =
+			berth_max(reads ? q->reading.work_bytes : 0, answers ? use[1]->work_bytes : 0);
+		for (int u = 0; u < 2; u++) {
+			int64_t held[2] = {work_bytes, work_bytes};
+			for (int32_t l = from; l < to && use[u]; l++) {
+				held[0] += use[u]->block_bytes[l];
+				held[1] += use[u]->block_state_bytes[l];
+			}
+			bytes = berth_max(bytes, held[0]);
+			must = berth_max(must, held[1]);
+		}
+	}
+	w->read_bytes = berth_serving_read_bytes(&r->x->kind->reading.kind[k], bytes, must);
+	return w->read_bytes >= 0;
+}
+
+/* A step of run_ns that reads the layers so often, as long as from the disk; what is added to it. */
+static double wait_for_disk(const requests *r, int32_t k, const work *w, double times, double *run_ns)
+{
+	double was = *run_ns, read_ns = berth_serving_step_ns(&r->x->kind->reading.kind[k], 0, w->read_bytes);
+	*run_ns = fmax(was, times * read_ns);
+	return *run_ns - was;
 }
 
 /* Layers from .. to-1 on a device of kind k, with steps of the b-th batch. false: it cannot. */
@@ -70,19 +102,25 @@ static bool work_of(const requests *r, int32_t k, int32_t b, int32_t from, int32
 	double send_ns = 0, wait_ns = 0;
 	bool passes = to - from < r->n_layers;
 	*w = (work){0};
+	if (!has_room(r, k, b, from, to, reads, answers, w))
+		return false;
 	for (int32_t i = 0; i < x->n_kinds; i++) {
 		const berth_request_kind *q = &x->kind[i];
 		const berth_serving *a = &q->answering[b];
-		double steps = (double)q->answer / (double)x->batch[b], first = 0, token = 0, held[2] = {0};
+		double steps = (double)q->answer / (double)x->batch[b], first = 0, token = 0;
 		for (int32_t l = from; l < to; l++) {
-			if (reads && !add_layer(&q->reading, k, l, q->share, &w->run_ns, &first, &held[0]))
+			if (reads && !add_layer(&q->reading, k, l, q->share, &w->run_ns, &first))
 				return false;
-			if (answers && !add_layer(a, k, l, q->share * steps, &w->run_ns, &token, &held[1]))
+			if (answers && !add_layer(a, k, l, q->share * steps, &w->run_ns, &token))
 				return false;
 			send_ns += q->share * (double)a->block_state_bytes[l] / (double)x->batch[b] *
 			           (double)q->read / (double)(q->read + q->answer) *
 			           (leaves(a, k) ? a->kind[k].byte_ns : a->kind[k].inside_byte_ns);
 		}
+		if (reads) /* a chunk of the prompt in a step */
+			w->run_ns += q->share * wait_for_disk(r, k, w, ceil((double)q->read / CHUNK), &first);
+		if (answers)
+			w->run_ns += q->share * steps * wait_for_disk(r, k, w, 1, &token);
 		if (reads && passes) {
 			w->shared_ns += q->share * shared_ns(&q->reading, k);
 			w->first_on_ns = fmax(w->first_on_ns, border_of(&q->reading, k));
@@ -95,9 +133,6 @@ static bool work_of(const requests *r, int32_t k, int32_t b, int32_t from, int32
 		w->first_ns = fmax(w->first_ns, asked ? first : 0);
 		w->token_ns = fmax(w->token_ns, asked ? token : 0);
 		wait_ns = fmax(wait_ns, answers && asked ? first * fmin(1, CHUNK / (double)q->read) : 0);
-		double work_bytes =
-			(double)berth_max(reads ? q->reading.work_bytes : 0, answers ? a->work_bytes : 0);
-		w->bytes = fmax(w->bytes, fmax(held[0], held[1]) + work_bytes);
 	}
 	w->shared_ns += r->apart ? send_ns : 0;
 	w->token_ns += wait_ns;
@@ -113,9 +148,8 @@ static void take_range(requests *r, int32_t k, int32_t from, int32_t to, bool re
 		at = (from + off) * (total + 1) + to + off;
 	double share = r->slack * (r->share[to] - r->share[from]) * (1 + 1e-9);
 	for (int32_t b = 0; b < (answers ? x->n_batches : 1); b++) {
-		int64_t most = x->kind->reading.kind[k].memory_bytes;
 		work w;
-		if (!work_of(r, k, b, from, to, reads, answers, &w) || (most >= 0 && w.bytes > (double)most))
+		if (!work_of(r, k, b, from, to, reads, answers, &w))
 			continue;
 		double now = 1e9 / fmax(1, fmax(w.run_ns, w.shared_ns));
 		most_per_s[at] = fmax(most_per_s[at], 1e9 / fmax(1, w.run_ns));
@@ -128,6 +162,7 @@ static void take_range(requests *r, int32_t k, int32_t from, int32_t to, bool re
 		per_s[at] = now;
 		link[at] = answers ? b : x->n_batches;
 		batch[at] = x->batch[b];
+		r->read_bytes[k][at] = w.read_bytes;
 		r->first_s[k][at] = w.first_ns / 1e9;
 		r->token_s[k][at] = w.token_ns / 1e9;
 	}
@@ -188,7 +223,7 @@ static berth_status make_nodes(requests *r, berth_arena *mem, berth_err *err)
 		int32_t *link_out, *link_in;
 		BERTH_TRY_NEW(mem, size, err, per_s, most_per_s, r->first_s[k], r->token_s[k]);
 		BERTH_TRY_NEW(mem, size, err, r->least_first_s[k], r->least_token_s[k]);
-		BERTH_TRY_NEW(mem, size, err, batch);
+		BERTH_TRY_NEW(mem, size, err, batch, r->read_bytes[k]);
 		BERTH_TRY_NEW(mem, size, err, link_out, link_in);
 		BERTH_TRY_NEW(mem, 1, err, one);
 		*one = 1;
@@ -214,7 +249,8 @@ static berth_status make_nodes(requests *r, berth_arena *mem, berth_err *err)
 		                                 .n_most = 1,
 		                                 .batch = batch,
 		                                 .link_out = link_out,
-		                                 .link_in = link_in};
+		                                 .link_in = link_in,
+		                                 .read_bytes = r->read_bytes[k]};
 	}
 	return BERTH_OK;
 }
@@ -357,17 +393,14 @@ static berth_status add_servers(const requests *all, int32_t k, int32_t tries, b
 	}
 	berth_serving_share(&x.kind->reading, NULL, share);
 	berth_search_cfg part;
-	requests r = {.x = &x,
-	              .n_layers = all->n_layers,
-	              .apart = all->apart,
-	              .share = share,
-	              .spare = all->spare};
+	requests r = {
+		.x = &x, .n_layers = all->n_layers, .apart = all->apart, .share = share, .spare = all->spare};
 	r.cfg = berth_layout_part(all->cfg, s->n_kinds - k, &part);
 	BERTH_TRY(solve_linked(&r, tries, mem, tmp, &one, err));
 	for (const berth_layout_group *g = one.l.group; g && g < one.l.group + one.l.n_groups; g++)
-		BERTH_TRY(BERTH_PUSH(
-			mem, out->l.group, out->l.n_groups, &cap[0], err,
-			(berth_layout_group){k, g->from, g->to, n * g->n, (double)n * g->per_s, g->batch}));
+		BERTH_TRY(BERTH_PUSH(mem, out->l.group, out->l.n_groups, &cap[0], err,
+		                     (berth_layout_group){k, g->from, g->to, n * g->n, (double)n * g->per_s,
+		                                          g->batch, g->read_bytes}));
 	for (const berth_layout_way *w = one.l.way; w && w < one.l.way + one.l.n_ways; w++)
 		BERTH_TRY(BERTH_PUSH(mem, out->l.way, out->l.n_ways, &cap[1], err,
 		                     (berth_layout_way){w->from < 0 ? -1 : before + w->from,

@@ -241,7 +241,7 @@ enum { FEW_LAYERS = 3, FEW_NODES = 3, WAYS = 2 * FEW_LAYERS * (FEW_LAYERS + 1) /
 
 typedef struct timed {
 	berth_serving x[2];
-	int64_t ns[2][2][FEW_LAYERS], bytes[FEW_LAYERS];
+	int64_t ns[2][2][FEW_LAYERS], bytes[FEW_LAYERS], state[FEW_LAYERS];
 	int32_t n_nodes, node_kind[FEW_NODES], from[FEW_NODES], to[FEW_NODES], batch[FEW_NODES];
 	double a[FEW_NODES * 5][64], best; /* nodes, what each passes on to a kind, what each gets from one */
 	double step_s[2 * (FEW_LAYERS + 1)]; /* measured: by kind and how many layers; may fall with these */
@@ -260,8 +260,10 @@ static void draw_timed(timed *w, uint64_t seed, bool measured)
 	for (int32_t l = 0; l < FEW_LAYERS; l++)
 		w->bytes[l] = 1 + (int64_t)berth_rng_below(&rng, 3);
 	for (int i = 0; i < 2; i++) {
-		w->x[i] =
-			(berth_serving){.n_blocks = FEW_LAYERS, .n_kinds = n_kinds, .block_bytes = w->bytes};
+		w->x[i] = (berth_serving){.n_blocks = FEW_LAYERS,
+		                          .n_kinds = n_kinds,
+		                          .block_bytes = w->bytes,
+		                          .block_state_bytes = w->state};
 		for (int32_t k = 0; k < n_kinds; k++) {
 			for (int32_t l = 0; l < FEW_LAYERS; l++)
 				w->ns[i][k][l] = i ? w->ns[0][k][l] + (int64_t)berth_rng_below(&rng, 2500)
@@ -293,6 +295,12 @@ static void draw_timed(timed *w, uint64_t seed, bool measured)
 	}
 	for (int32_t i = 0; i < 2 * (FEW_LAYERS + 1); i++)
 		w->step_s[i] = (double)(500 + berth_rng_below(&rng, 6000)) / 1e9;
+	for (int32_t l = 0; l < FEW_LAYERS; l++)
+		w->state[l] = (int64_t)berth_rng_below(&rng, 2);
+	for (int32_t k = 0; k < n_kinds && seed % 2; k++) {
+		w->x[0].kind[k].disk_bytes = w->x[1].kind[k].disk_bytes = (int64_t)berth_rng_below(&rng, 7);
+		w->x[0].kind[k].disk_byte_ns = w->x[1].kind[k].disk_byte_ns = 50 * berth_rng_below(&rng, 30);
+	}
 }
 
 /* From one node to another; -1: no link. A measured time has it within. */
@@ -310,14 +318,27 @@ static double way_rate(const timed *w, int32_t by, int32_t from, int32_t to)
 	return ns > 0 && !w->measured ? (double)two_batches[w->batch[by]] * 1e9 / (double)ns : 1e9;
 }
 
+/* Weights of node n that memory has no room for beside the state; -1: nor has the disk. */
+static int64_t disk_bytes(const timed *w, int32_t n)
+{
+	const berth_server_kind *d = &w->x[0].kind[w->node_kind[n]];
+	int64_t room = d->memory_bytes, weights = 0;
+	for (int32_t l = w->from[n]; l < w->to[n]; l++) {
+		room -= w->state[l];
+		weights += w->bytes[l] - w->state[l];
+	}
+	return room < 0 || weights - room > d->disk_bytes ? -1 : berth_max(0, weights - room);
+}
+
 static int64_t step_ns(const timed *w, int32_t n)
 {
 	int64_t ns = 0;
+	double byte_ns = w->x[0].kind[w->node_kind[n]].disk_byte_ns;
 	if (w->measured && w->to[n] > w->from[n])
 		return llround(1e9 * w->step_s[w->node_kind[n] * (FEW_LAYERS + 1) + w->to[n] - w->from[n]]);
 	for (int32_t l = w->from[n]; l < w->to[n]; l++)
 		ns += w->ns[w->batch[n]][w->node_kind[n]][l];
-	return ns;
+	return berth_max(ns, llround((double)disk_bytes(w, n) * byte_ns));
 }
 
 /* A column for each path that keeps the limit. */
@@ -385,12 +406,10 @@ static void try_timed(timed *w, int32_t n, berth_arena *tmp)
 	try_timed(w, n + 1, tmp);
 	for (w->batch[n] = 0; w->batch[n] < (w->measured ? 1 : 2); w->batch[n]++)
 		for (int32_t f = 0; f < FEW_LAYERS; f++) {
-			int64_t bytes = 0;
 			for (int32_t t = f + 1; t <= FEW_LAYERS; t++) {
-				bytes += w->bytes[t - 1];
 				w->from[n] = f;
 				w->to[n] = t;
-				if (w->measured || bytes <= w->x[0].kind[w->node_kind[n]].memory_bytes)
+				if (w->measured || disk_bytes(w, n) >= 0)
 					try_timed(w, n + 1, tmp);
 			}
 		}
@@ -606,7 +625,7 @@ static void test_refused(void **state)
 	static double per_s[9] = {0, 10, 4, 0, 0, 10}, link[1] = {-1};
 	berth_layout_kind kind = {.name = "big", .n_nodes = 2, .per_s = per_s};
 	berth_layout_task x = {.n_layers = 2, .n_kinds = 1, .kind = &kind};
-	berth_layout_group group[2] = {{0, 0, 1, 2, 0, 0}, {0, 1, 2, 1, 0, 0}};
+	berth_layout_group group[2] = {{0, 0, 1, 2, 0, 0, 0}, {0, 1, 2, 1, 0, 0, 0}};
 	berth_layers l = {.n_groups = 2, .group = group};
 	berth_arena mem = {0}, tmp = {0};
 	berth_err err;

@@ -14,7 +14,7 @@ enum { MOST_BLOCKS = 5, MOST_DEVS = 5 };
 
 typedef struct instance {
 	berth_serving x;
-	int64_t ns[2][MOST_BLOCKS], bytes[MOST_BLOCKS];
+	int64_t ns[2][MOST_BLOCKS], bytes[MOST_BLOCKS], state[MOST_BLOCKS];
 } instance;
 
 /* One or two kinds of servers; alike: all blocks are equal. */
@@ -25,6 +25,7 @@ static void draw(instance *w, uint64_t seed, bool alike)
 	w->x.n_blocks = 2 + (int32_t)berth_rng_below(&rng, MOST_BLOCKS - 1);
 	w->x.n_kinds = 1 + (int32_t)berth_rng_below(&rng, 2);
 	w->x.block_bytes = w->bytes;
+	w->x.block_state_bytes = w->state;
 	w->x.spans = true;
 	for (int32_t b = 0; b < w->x.n_blocks; b++) {
 		w->bytes[b] = alike && b ? w->bytes[0] : 1 + berth_rng_below(&rng, 4);
@@ -41,6 +42,21 @@ static void draw(instance *w, uint64_t seed, bool alike)
 	if (w->x.kind[0].n_servers * w->x.kind[0].n_devs + w->x.kind[1].n_servers * w->x.kind[1].n_devs >
 	    MOST_DEVS)
 		w->x.kind[1].n_servers = w->x.kind[1].n_devs = 1;
+	for (int32_t b = 0; b < w->x.n_blocks; b++)
+		w->state[b] = alike ? w->bytes[0] / 2 : (int64_t)berth_rng_below(&rng, 2);
+	for (int32_t k = 0; k < w->x.n_kinds && seed % 2; k++) { /* a byte takes up to a quarter of a block */
+		w->x.kind[k].disk_bytes = (int64_t)berth_rng_below(&rng, 9);
+		w->x.kind[k].disk_byte_ns = 250 * berth_rng_below(&rng, 9);
+	}
+}
+
+/* A device with so many bytes and such a load; INFINITY: no room. must: of these what is no weights. */
+static double loaded_ns(const berth_server_kind *d, int64_t load, int64_t bytes, int64_t must)
+{
+	int64_t over = d->memory_bytes < 0 ? 0 : bytes - d->memory_bytes;
+	if (over > 0 && (over > d->disk_bytes || must > d->memory_bytes))
+		return INFINITY;
+	return fmax((double)load, (double)over * d->disk_byte_ns);
 }
 
 /* The kinds of all devices. */
@@ -55,33 +71,37 @@ static int32_t list_devices(const instance *w, int32_t kind[])
 
 /* The shortest period of blocks from b on, each to any device of the set; next: blocks follow each other. */
 static double shortest(const instance *w, const int32_t kind[], uint32_t set, int32_t b, int64_t load[],
-                       int64_t bytes[], bool follow, uint32_t closed, int32_t last)
+                       int64_t bytes[][2], bool follow, uint32_t closed, int32_t last)
 {
 	double best = INFINITY, now = 0;
 	if (b == w->x.n_blocks) {
 		for (int32_t d = 0; d < MOST_DEVS; d++)
-			now = fmax(now, set >> d & 1 ? (double)load[d] : 0);
+			if (set >> d & 1)
+				now = fmax(now, loaded_ns(&w->x.kind[kind[d]], load[d], bytes[d][0],
+				                          bytes[d][1]));
 		return now;
 	}
 	for (int32_t d = 0; d < MOST_DEVS; d++) {
 		const berth_server_kind *k = &w->x.kind[kind[d]];
 		if (!(set >> d & 1) || (follow && (closed >> d & 1)))
 			continue;
-		if (k->memory_bytes >= 0 && bytes[d] + w->bytes[b] > k->memory_bytes)
+		if (loaded_ns(k, 0, bytes[d][0] + w->bytes[b], bytes[d][1] + w->state[b]) == INFINITY)
 			continue;
 		load[d] += k->block_ns[b];
-		bytes[d] += w->bytes[b];
+		bytes[d][0] += w->bytes[b];
+		bytes[d][1] += w->state[b];
 		uint32_t shut = last >= 0 && last != d ? closed | 1u << last : closed;
 		best = fmin(best, shortest(w, kind, set, b + 1, load, bytes, follow, shut, d));
 		load[d] -= k->block_ns[b];
-		bytes[d] -= w->bytes[b];
+		bytes[d][0] -= w->bytes[b];
+		bytes[d][1] -= w->state[b];
 	}
 	return best;
 }
 
 static double period_of(const instance *w, const int32_t kind[], uint32_t set, bool follow)
 {
-	int64_t load[MOST_DEVS] = {0}, bytes[MOST_DEVS] = {0};
+	int64_t load[MOST_DEVS] = {0}, bytes[MOST_DEVS][2] = {{0}};
 	return shortest(w, kind, set, 0, load, bytes, follow, 0, -1);
 }
 
@@ -109,14 +129,18 @@ static void check_stages(const berth_serving *x, const berth_serving_group *g, b
 		border_ns = g->n_devs[k] ? berth_max(border_ns, x->kind[k].inside_ns) : border_ns;
 	for (int32_t i = 0; i < n; i++) {
 		const berth_server_kind *d = &x->kind[stage[i].kind];
-		int64_t ns = 0, bytes = x->work_bytes;
+		int64_t ns = 0, bytes = x->work_bytes, must = x->work_bytes;
 		assert_true(stage[i].from == at && stage[i].to > at);
 		for (; at < stage[i].to; at++) {
 			assert_true(d->block_ns[at] >= 0);
 			ns += d->block_ns[at];
 			bytes += x->block_bytes[at];
+			must += x->block_state_bytes[at];
 		}
-		assert_true(ns <= g->period_ns && (d->memory_bytes < 0 || bytes <= d->memory_bytes));
+		assert_int_equal(stage[i].read_bytes,
+		                 d->memory_bytes < 0 ? 0 : berth_max(0, bytes - d->memory_bytes));
+		ns = (int64_t)fmin(1e15, loaded_ns(d, ns, bytes, must));
+		assert_true(ns <= g->period_ns);
 		assert_true(++used[stage[i].kind] <= g->n_devs[stage[i].kind]);
 		through += ns + (i > 0 ? border_ns : 0);
 	}
@@ -272,7 +296,7 @@ static void test_many_servers(void **state)
 {
 	(void)state;
 	enum { LAYERS = 80 };
-	static int64_t ns[2][LAYERS], bytes[LAYERS];
+	static int64_t ns[2][LAYERS], bytes[LAYERS], none[LAYERS];
 	int64_t solved = 0;
 	for (int32_t b = 0; b < LAYERS; b++) {
 		ns[0][b] = 1000;
@@ -283,9 +307,13 @@ static void test_many_servers(void **state)
 		berth_arena mem = {0}, tmp = {0};
 		berth_serving_plan plan;
 		berth_err err;
-		berth_serving x = {.n_blocks = LAYERS, .n_kinds = 2, .block_bytes = bytes, .spans = true};
-		x.kind[0] = (berth_server_kind){"a", n, 8, NULL, ns[0], 30, 10, 100, 0, 0};
-		x.kind[1] = (berth_server_kind){"b", n / 2, 8, NULL, ns[1], 45, 10, 100, 0, 0};
+		berth_serving x = {.n_blocks = LAYERS,
+		                   .n_kinds = 2,
+		                   .block_bytes = bytes,
+		                   .block_state_bytes = none,
+		                   .spans = true};
+		x.kind[0] = (berth_server_kind){"a", n, 8, NULL, ns[0], 30, 10, 100, 0, 0, 0, 0};
+		x.kind[1] = (berth_server_kind){"b", n / 2, 8, NULL, ns[1], 45, 10, 100, 0, 0, 0, 0};
 		assert_ok(berth_serving_solve(&x, &mem, &tmp, &plan, &err), &err);
 		check_plan(&x, &plan);
 		assert_true(plan.per_s >= 0.7 * plan.bound_per_s);
@@ -305,9 +333,13 @@ static void test_left_out(void **state)
 	berth_arena mem = {0}, tmp = {0};
 	berth_serving_plan plan;
 	berth_err err;
-	berth_serving x = {.n_blocks = 2, .n_kinds = 2, .block_bytes = bytes, .spans = true};
+	berth_serving x = {.n_blocks = 2,
+	                   .n_kinds = 2,
+	                   .block_bytes = bytes,
+	                   .block_state_bytes = bytes,
+	                   .spans = true};
 	for (int32_t k = 0; k < 2; k++)
-		x.kind[k] = (berth_server_kind){k ? "b" : "a", 1, 1100, NULL, ns[k], -1, 0, 0, 0, 0};
+		x.kind[k] = (berth_server_kind){k ? "b" : "a", 1, 1100, NULL, ns[k], -1, 0, 0, 0, 0, 0, 0};
 	assert_ok(berth_serving_solve(&x, &mem, &tmp, &plan, &err), &err);
 	check_plan(&x, &plan);
 	assert_int_equal(plan.left_out, 1);
@@ -535,6 +567,41 @@ static void test_longest(void **state)
 	berth_arena_free(&tmp);
 }
 
+/* A prompt is read by two steps, its answer by one, and each has 400 bytes read from the disk: those are for
+ * weights alone. */
+static void test_request_reads_disk(void **state)
+{
+	(void)state;
+	static const char *const one_dev = "0";
+	static const int64_t ns[] = {1000, 1000}, bytes[] = {500, 500}, cache[] = {100, 100}, one = 1;
+	for (int64_t memory = 600; memory > 0; memory -= 410) {
+		berth_arena mem = {0}, tmp = {0};
+		berth_serving answering = {
+			.n_blocks = 2, .n_kinds = 1, .block_bytes = bytes, .block_state_bytes = cache};
+		berth_request_kind q = {.share = 1, .read = 1000, .answer = 1, .answering = &answering};
+		berth_request_task x = {.n_kinds = 1, .n_batches = 1, .batch = &one, .kind = &q};
+		berth_request_plan plan[BERTH_N_REQUEST_WAYS];
+		berth_err err;
+		answering.kind[0] = (berth_server_kind){.name = "a",
+		                                        .n_servers = 1,
+		                                        .n_devs = 1,
+		                                        .dev = &one_dev,
+		                                        .memory_bytes = memory,
+		                                        .block_ns = ns,
+		                                        .disk_bytes = 1000,
+		                                        .disk_byte_ns = 10};
+		q.reading = answering;
+		assert_ok(berth_serving_requests(&x, 200, &mem, &tmp, plan, &err), &err);
+		assert_near(plan[BERTH_TOGETHER].l.per_s, memory > 200 ? 1e9 / 12000 : 0, 1);
+		if (memory > 200) {
+			assert_int_equal(plan[BERTH_TOGETHER].l.group[0].read_bytes, 400);
+			assert_near(plan[BERTH_TOGETHER].first_s, 8e-6, 1e-12);
+		}
+		berth_arena_free(&mem);
+		berth_arena_free(&tmp);
+	}
+}
+
 static berth_status work(void *ctx, berth_arena *mem, berth_arena *tmp, berth_err *err)
 {
 	berth_serving_plan plan;
@@ -651,6 +718,7 @@ int main(void)
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_requests),
 		cmocka_unit_test(test_longest),
+		cmocka_unit_test(test_request_reads_disk),
 		cmocka_unit_test(test_requests_inside),
 		cmocka_unit_test(test_against_all_plans),
 		cmocka_unit_test(test_many_servers),
