@@ -34,7 +34,7 @@ berth_status berth_proposals_policy(const berth_search *s, berth_arena *mem, con
 static berth_status add_net(const berth_policy_file *f, const nn_real *params, berth_arena *mem,
                             berth_proposals *p, berth_err *err)
 {
-	BERTH_TRY_NEW(mem, policy_acts_size(&f->dims, p->e.n_groups, p->e.in.n_edges, p->e.n_devs), err,
+	BERTH_TRY_NEW(mem, policy_forward_size(&f->dims, p->e.n_groups, p->e.in.n_edges, p->e.n_devs), err,
 	              p->acts);
 	policy_embed(&f->dims, params, &p->e.in, p->acts);
 	p->net[p->n_nets++] = policy_stepper_of(&f->dims, params, &p->e.in, p->acts);

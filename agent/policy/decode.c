@@ -18,7 +18,7 @@ struct berth_decoder {
 	int64_t *tail_ns;        /* [n_ops][n_devs], see ceft.h */
 	nn_real *leaving;        /* [n_ops][n_devs] the feature of that name */
 	int64_t *op_least_ns;    /* [n_ops] over legal devices */
-	int64_t path_ns, least_ns; /* CEFT length; sum of least times */
+	int64_t least_ns;        /* sum of them */
 	/* of the episode */
 	int64_t *key;            /* [n_ops] */
 	int64_t *load_ns, *end_ns; /* [n_devs] */
@@ -114,7 +114,6 @@ berth_status berth_decoder_new(const berth_encoding *e, berth_arena *mem, berth_
 {
 	const berth_problem *p = e->p;
 	size_t ops = (size_t)p->n_ops, devs = (size_t)p->n_devs;
-	berth_ceft ceft;
 	berth_decoder *d;
 	BERTH_TRY_NEW(mem, 1, err, d);
 	d->e = e;
@@ -129,10 +128,6 @@ berth_status berth_decoder_new(const berth_encoding *e, berth_arena *mem, berth_
 	BERTH_TRY_NEW(mem, devs, err, d->input_bytes);
 	BERTH_TRY_NEW(mem, devs * N_STEP, err, d->x);
 	BERTH_TRY_NEW(mem, devs, err, d->logits, d->logp, d->mask);
-	berth_arena_mark mark = berth_arena_get_mark(mem);
-	BERTH_TRY(berth_ceft_new(p, mem, &ceft, err));
-	d->path_ns = ceft.length_ns;
-	berth_arena_reset(mem, mark);
 	berth_ceft_tails(p, NULL, d->tail_ns);
 	find_least(d);
 	BERTH_TRY(berth_around_new(p, d->op_least_ns, mem, &d->around, err));
@@ -289,7 +284,7 @@ static int64_t hoped_for(const berth_decoder *d, const berth_partial *part)
 		load += d->load_ns[v];
 	load /= d->e->n_devs;
 	length = length > load ? length : load;
-	length = length > d->path_ns ? length : d->path_ns;
+	length = length > d->e->path_ns ? length : d->e->path_ns;
 	return length > 0 ? length : 1;
 }
 

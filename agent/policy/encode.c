@@ -60,7 +60,7 @@ static int class_of(const char *type)
 		{"Sigmoid", CLASS_ELEMENTWISE}, {"Erf", CLASS_ELEMENTWISE},
 		{"Clip", CLASS_ELEMENTWISE}, {"Swish", CLASS_ELEMENTWISE}, {"GradSum", CLASS_ELEMENTWISE},
 	};
-	for (size_t i = 0; type && i < sizeof part / sizeof *part; i++)
+	for (size_t i = 0; i < sizeof part / sizeof *part; i++)
 		if (strstr(type, part[i].part))
 			return part[i].class;
 	return CLASS_OTHER;
@@ -78,6 +78,9 @@ typedef struct sums {
 	double *ceft;       /* [n_groups][n_devs] latest CEFT of the group's operators */
 	double path;        /* longest rank */
 	double unit;        /* ns, mean time of a group */
+	double mean_params, mean_bytes; /* see mean_of */
+	int *type_class;    /* [n_types] */
+	double *move_mean, *move_least; /* [n_devs][n_devs] ns of the mean tensor, of the smallest one */
 } sums;
 
 static double ratio(double a, double b)
@@ -123,15 +126,40 @@ static void add_op(const berth_encoding *e, const berth_ceft *ceft, const int64_
 	s->rank_up[v] = fmax(s->rank_up[v], (double)p->op_rank_ns[op]);
 	s->rank_down[v] = s->n_ops[v] > 0 ? fmin(s->rank_down[v], (double)down[op]) : (double)down[op];
 	s->place[v] += (double)g->op_topo[op];
-	s->class_time[v * N_CLASSES +
-	              (size_t)class_of(g->op_type[op] >= 0 ? g->type_name[g->op_type[op]] : NULL)] +=
-		(double)p->op_mean_ns[op];
+	int class = g->op_type[op] >= 0 ? s->type_class[g->op_type[op]] : CLASS_OTHER;
+	s->class_time[v * N_CLASSES + (size_t)class] += (double)p->op_mean_ns[op];
 	s->backward[v] += g->op_backward[op];
 	s->n_ops[v] += 1;
 	s->path = fmax(s->path, (double)p->op_rank_ns[op]);
 }
 
-static berth_status gather(const berth_encoding *e, sums *s, berth_arena *tmp, berth_err *err)
+/* Mean of x over groups; 1 where that is 0. */
+static double mean_of(const double *x, int32_t n)
+{
+	double sum = 0;
+	for (int32_t i = 0; i < n; i++)
+		sum += x[i];
+	return sum > 0 ? sum / n : 1;
+}
+
+/* Routed times between two devices of the mean tensor, and of the smallest one. */
+static berth_status find_moves(const berth_problem *p, sums *s, berth_arena *tmp, berth_err *err)
+{
+	size_t cells = (size_t)p->n_devs * (size_t)p->n_devs, smallest = 0;
+	BERTH_TRY_NEW(tmp, cells, err, s->move_mean, s->move_least);
+	for (int32_t t = 0; t < p->g->n_tensors; t++)
+		for (size_t i = 0; i < cells; i++)
+			s->move_mean[i] += (double)p->class_pair_ns[(size_t)p->tensor_class[t] * cells + i] /
+			                   p->g->n_tensors;
+	for (size_t c = 1; c < (size_t)p->n_classes; c++)
+		if (p->class_bytes[c] < p->class_bytes[smallest])
+			smallest = c;
+	for (size_t i = 0; i < cells && p->n_classes; i++)
+		s->move_least[i] = (double)p->class_pair_ns[smallest * cells + i];
+	return BERTH_OK;
+}
+
+static berth_status gather(berth_encoding *e, sums *s, berth_arena *tmp, berth_err *err)
 {
 	berth_ceft ceft;
 	int64_t *down;
@@ -144,7 +172,12 @@ static berth_status gather(const berth_encoding *e, sums *s, berth_arena *tmp, b
 	BERTH_TRY_NEW(tmp, groups * N_CLASSES, err, s->class_time);
 	BERTH_TRY_NEW(tmp, groups, err, s->backward);
 	BERTH_TRY(BERTH_NEW(tmp, s->n_ops, groups, err));
+	BERTH_TRY(find_moves(e->p, s, tmp, err));
+	BERTH_TRY_NEW(tmp, e->p->g->n_types, err, s->type_class);
+	for (int32_t k = 0; k < e->p->g->n_types; k++)
+		s->type_class[k] = class_of(e->p->g->type_name[k]);
 	BERTH_TRY(berth_ceft_new(e->p, tmp, &ceft, err));
+	e->path_ns = ceft.length_ns;
 	BERTH_TRY_NEW(tmp, e->p->n_ops, err, down);
 	berth_downward_ranks(e->p, down);
 	for (int32_t op = 0; op < e->p->n_ops; op++)
@@ -152,16 +185,9 @@ static berth_status gather(const berth_encoding *e, sums *s, berth_arena *tmp, b
 	for (int32_t v = 0; v < e->n_groups; v++)
 		total += s->mean[v];
 	s->unit = total > 0 ? total / e->n_groups : 1;
+	s->mean_params = mean_of(s->params, e->n_groups);
+	s->mean_bytes = mean_of(s->bytes, e->n_groups);
 	return BERTH_OK;
-}
-
-/* Mean of x over groups; 1 where that is 0. */
-static double mean_of(const double *x, int32_t n)
-{
-	double sum = 0;
-	for (int32_t i = 0; i < n; i++)
-		sum += x[i];
-	return sum > 0 ? sum / n : 1;
 }
 
 /* ---- groups' edges ---- */
@@ -249,8 +275,8 @@ static void node_row(const berth_encoding *e, const sums *s, const double *degre
 	f[k++] = (nn_real)squash(s->mean[v] / s->unit);
 	f[k++] = (nn_real)squash(s->least[v] / s->unit);
 	f[k++] = (nn_real)fmin(log(fmax(ratio(most, s->least[v]), 1)), 5);
-	f[k++] = (nn_real)squash(s->params[v] / mean_of(s->params, e->n_groups));
-	f[k++] = (nn_real)squash(s->bytes[v] / mean_of(s->bytes, e->n_groups));
+	f[k++] = (nn_real)squash(s->params[v] / s->mean_params);
+	f[k++] = (nn_real)squash(s->bytes[v] / s->mean_bytes);
 	f[k++] = (nn_real)squash(move[2 * v] / s->unit);
 	f[k++] = (nn_real)squash(move[2 * v + 1] / s->unit);
 	f[k++] = (nn_real)squash(degree[2 * v]);
@@ -270,42 +296,18 @@ static void node_row(const berth_encoding *e, const sums *s, const double *degre
 	f[k] = (nn_real)e->aim.energy;
 }
 
-static size_t smallest_class(const berth_problem *p)
-{
-	int32_t best = 0;
-	for (int32_t c = 1; c < p->n_classes; c++)
-		if (p->class_bytes[c] < p->class_bytes[best])
-			best = c;
-	return (size_t)best;
-}
-
-/* Routed time between two devices of the mean tensor and of the smallest one, which is of the class that is
- * given. */
-static void typical_moves(const berth_problem *p, size_t pair, size_t smallest, double *mean, double *least)
-{
-	size_t cells = (size_t)p->n_devs * (size_t)p->n_devs;
-	*mean = *least = 0;
-	for (int32_t t = 0; t < p->g->n_tensors; t++)
-		*mean +=
-			(double)p->class_pair_ns[(size_t)p->tensor_class[t] * cells + pair] / p->g->n_tensors;
-	if (p->n_classes)
-		*least = (double)p->class_pair_ns[smallest * cells + pair];
-}
-
 static berth_status link_features(berth_encoding *e, const sums *s, berth_arena *mem, berth_err *err)
 {
 	const berth_problem *p = e->p;
-	size_t devs = (size_t)e->n_devs, smallest = smallest_class(p);
+	size_t devs = (size_t)e->n_devs;
 	nn_real *x;
 	BERTH_TRY_NEW(mem, devs * devs * ENCODE_LINK, err, x);
 	for (size_t pair = 0; pair < devs * devs; pair++) {
 		nn_real *f = x + pair * ENCODE_LINK;
-		double mean, least;
 		if (pair / devs == pair % devs)
 			continue;
-		typical_moves(p, pair, smallest, &mean, &least);
-		f[0] = (nn_real)squash(mean / s->unit);
-		f[1] = (nn_real)squash(least / s->unit);
+		f[0] = (nn_real)squash(s->move_mean[pair] / s->unit);
+		f[1] = (nn_real)squash(s->move_least[pair] / s->unit);
 		f[2] = p->s->link_of[pair] >= 0;
 		f[3] = 1;
 	}
@@ -318,7 +320,7 @@ static berth_status dev_features(berth_encoding *e, const sums *s, berth_arena *
 {
 	const berth_problem *p = e->p;
 	const berth_system *y = p->s;
-	size_t devs = (size_t)e->n_devs, smallest = smallest_class(p);
+	size_t devs = (size_t)e->n_devs;
 	double *total, least = INFINITY, bytes = 0, watts = 0;
 	nn_real *x;
 	BERTH_TRY_NEW(tmp, devs, err, total);
@@ -333,16 +335,15 @@ static berth_status dev_features(berth_encoding *e, const sums *s, berth_arena *
 		bytes += s->bytes[v];
 	for (size_t d = 0; d < devs; d++) {
 		nn_real *f = x + d * ENCODE_DEV;
-		double legal = 0, fastest = 0, mean = 0, latency = 0, m, l;
+		double legal = 0, fastest = 0, mean = 0, latency = 0;
 		for (size_t v = 0; v < (size_t)e->n_groups; v++) {
 			legal += s->legal[v * devs + d] / p->n_ops;
 			fastest += (s->time[v * devs + d] <= s->least[v] * 1.0001) / (double)e->n_groups;
 		}
 		for (size_t o = 0; o < devs; o++)
 			if (o != d) {
-				typical_moves(p, d * devs + o, smallest, &m, &l);
-				mean += m / (double)(devs - 1);
-				latency += l / (double)(devs - 1);
+				mean += s->move_mean[d * devs + o] / (double)(devs - 1);
+				latency += s->move_least[d * devs + o] / (double)(devs - 1);
 			}
 		f[0] = 1;
 		f[1] = (nn_real)fmin(log(fmax(ratio(total[d], least), 1)), 5);

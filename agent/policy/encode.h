@@ -33,6 +33,7 @@ typedef struct berth_encoding {
 	policy_input in;
 	/* [n_ops] the fastest legal device. An operator goes there where it cannot go with its group. */
 	int32_t *op_fallback;
+	int64_t path_ns; /* critical path of CEFT */
 } berth_encoding;
 
 /* Encode p, to be placed with this aim, in about n_groups groups (see coarsen.h). Bytes of a group are capped

@@ -80,6 +80,11 @@ INLINE void panel(kind is, int vecs, size_t N, size_t K, nn_real *c, size_t c_ro
 	size_t n = 0, rows = (size_t)is.rows;
 	for (; n + rows <= N; n += rows, a.at += rows * a.row)
 		tile(is, is.rows, vecs, K, c + n * c_row, c_row, a, b, b_row);
+	if (n + 4 <= N) {
+		tile(is, 4, vecs, K, c + n * c_row, c_row, a, b, b_row);
+		n += 4;
+		a.at += 4 * a.row;
+	}
 	for (; n + 2 <= N; n += 2, a.at += 2 * a.row)
 		tile(is, 2, vecs, K, c + n * c_row, c_row, a, b, b_row);
 	if (n < N)

@@ -2,6 +2,7 @@
  * policy_backward the same list reversed. */
 #include "policy.h"
 
+#include "learner_cfg.h"
 #include "nn_gemm.h"
 #include "nn_table.h"
 
@@ -54,6 +55,11 @@ size_t policy_param_count(const policy_dims *d)
 size_t policy_acts_size(const policy_dims *d, int32_t n_nodes, int32_t n_edges, int32_t n_devs)
 {
 	return layout_acts(d, n_nodes, n_edges, n_devs).total;
+}
+
+size_t policy_forward_size(const policy_dims *d, int32_t n_nodes, int32_t n_edges, int32_t n_devs)
+{
+	return layout_acts(d, n_nodes, n_edges, n_devs).d_score_z;
 }
 
 /* ---- the table of tensors ---- */
@@ -332,61 +338,18 @@ policy_stepper policy_stepper_of(const policy_dims *d, const nn_real w[], const 
 	                        a + t.a.key};
 }
 
-/* Columns of the hidden layer whose sums run side by side: fewer would wait for each other. Features that are
- * looked for at most. Partial sums of a logit. */
-enum { CHUNK = 32, FEATURES = 64, LANES = 8 };
-
-/* part += relu(z + x[n_f] @ the rows f of w) * v of n columns. Where n is a constant they stay in
- * registers. */
-static inline void step_columns(size_t n_f, const int32_t f[restrict], const nn_real x[restrict], size_t H,
-                                size_t n, nn_real part[restrict], const nn_real z[restrict],
-                                const nn_real w[restrict], const nn_real v[restrict])
+void policy_step_logits(const policy_stepper *s, int32_t node, const nn_real x[restrict],
+                        nn_real logits[restrict])
 {
-	nn_real y[CHUNK];
-	size_t h = 0;
-	BERTH_COPY(y, z, n);
-	for (size_t k = 0; k < n_f; k++)
-		for (size_t i = 0; i < n; i++)
-			y[i] += x[k] * w[(size_t)f[k] * H + i];
-	for (size_t i = 0; i < n; i++)
-		y[i] = (y[i] > 0 ? y[i] : 0) * v[i];
-	for (; h + LANES <= n; h += LANES)
-		for (size_t i = 0; i < LANES; i++)
-			part[i] += y[h + i];
-	for (; h < n; h++)
-		part[h % LANES] += y[h];
-}
-
-/* Half of the features or more are 0: those are left out. */
-NN_CLONES void policy_step_logits(const policy_stepper *s, int32_t node, const nn_real x[restrict],
-                                  nn_real logits[restrict])
-{
-	size_t D = s->n_devs, H = s->hidden, F = s->step_in;
-	assert(F <= FEATURES);
-	for (size_t dev = 0; dev < D; dev++) {
-		const nn_real *z = s->z + ((size_t)node * D + dev) * H, *row = x + dev * F;
-		nn_real part[LANES] = {0}, used[FEATURES], sum = 0;
-		int32_t at[FEATURES];
-		size_t n_f = 0;
-		for (size_t f = 0; f < F; f++) {
-			used[n_f] = row[f];
-			at[n_f] = (int32_t)f;
-			n_f += row[f] != 0;
-		}
-		for (size_t k = 0; k < n_f; k++)
-			sum += used[k] * s->skip[at[k]];
-		for (size_t from = 0; from < H; from += CHUNK) {
-			size_t n = H - from < CHUNK ? H - from : CHUNK;
-			if (n == CHUNK)
-				step_columns(n_f, at, used, H, CHUNK, part, z + from, s->x + from,
-				             s->v + from);
-			else
-				step_columns(n_f, at, used, H, n, part, z + from, s->x + from, s->v + from);
-		}
-		for (size_t half = LANES / 2; half; half /= 2)
-			for (size_t i = 0; i < half; i++)
-				part[i] += part[i + half];
-		logits[dev] = sum + part[0];
+	size_t H = s->hidden, F = s->step_in, most = BERTH_WIDEST / H;
+	nn_real hidden[BERTH_WIDEST];
+	assert(most > 0);
+	for (size_t dev = 0; dev < s->n_devs; dev += most) {
+		size_t n = s->n_devs - dev < most ? s->n_devs - dev : most;
+		BERTH_COPY(hidden, s->z + ((size_t)node * s->n_devs + dev) * H, n * H);
+		nn_linear_add(n, F, H, hidden, x + dev * F, s->x);
+		nn_relu_score(n, H, logits + dev, hidden, s->v);
+		nn_linear_add(n, F, 1, logits + dev, x + dev * F, s->skip);
 	}
 }
 

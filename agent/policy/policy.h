@@ -82,6 +82,9 @@ size_t policy_param_count(const policy_dims *d);
  * for the largest instance serves all. */
 size_t policy_acts_size(const policy_dims *d, int32_t n_nodes, int32_t n_edges, int32_t n_devs);
 
+/* Those that forward passes use, the first of them. */
+size_t policy_forward_size(const policy_dims *d, int32_t n_nodes, int32_t n_edges, int32_t n_devs);
+
 /* Normal weights of variance 2 / rows (He et al. 2015), zero biases. The last layer is a hundred times
  * smaller, so that an untrained policy is near uniform. */
 void policy_init(const policy_dims *d, nn_real params[], berth_rng *rng);

@@ -59,7 +59,7 @@ static void whole_pass(void *arg)
 
 void speed_pass(void)
 {
-	static const char *const graph[] = {"bert-large:training=1:batch=8", "random:ops=1702:seed=1",
+	static const char *const graph[] = {"bert-base", "bert-large:training=1:batch=8",
 	                                    "random:ops=10000:seed=1", "random:ops=30000:seed=1",
 	                                    "random:ops=100000:seed=1"};
 	static const struct { const char *name; void (*work)(void *ctx); } part[] = {

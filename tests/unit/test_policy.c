@@ -336,7 +336,7 @@ static void test_steps_equal_reference(void **state)
 		step_case c;
 		double node[WIDE][WIDE], dev[WIDE][WIDE], x[WIDE];
 		policy_dims d = usual;
-		d.hidden = k == 0 ? 16 : 5; /* whole chunks, and a part of one */
+		d.hidden = k == 0 ? 16 : 5;
 		step_case_init(&c, d, sizes[k][0], sizes[k][1], sizes[k][2], 50 + k);
 		int32_t D = c.t.in.n_devs;
 		forward_steps(&c);
