@@ -1,5 +1,5 @@
 /* The documents of --json: what each verb's result is made of. A document that stands here stands in
- * docs/formats.md, which `berth keys` prints. */
+ * docs/data/formats-keys.csv, which `berth keys` prints. */
 #pragma once
 
 #include "result.h"
@@ -23,5 +23,5 @@ extern const berth_result_kind requests_document, pareto_document, train_documen
 #define CLI_PAIR(K, graph_name, system_name) \
 	K(TEXT, "graph", "", "", graph_name) K(TEXT, "system", "", "", system_name)
 
-/* All, in the order of docs/formats.md, ended by NULL. */
+/* All, in the order of docs/data/formats-keys.csv, ended by NULL. */
 extern const berth_result_kind *const cli_documents[];

@@ -173,7 +173,7 @@ static berth_status print_documents(cli *c, berth_err *err)
 }
 
 const cli_verb cmd_keys = {"keys", "keys", "list the keys of all documents of --json",
-                           "A table a document, in Markdown, as in docs/formats.md.\n"
+                           "A table a document, in Markdown; docs/data/formats-keys.csv has them as one.\n"
                            "What several documents share stands once, behind the first of them.\n"
                            "Example: berth keys\n",
                            print_documents, NULL, 0};
