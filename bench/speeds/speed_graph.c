@@ -150,10 +150,8 @@ void speed_coarsen(void)
 		const berth_grouper *groupers = berth_grouper_list(&n);
 		snprintf(spec, sizeof spec, "zoo:random:ops=%d:width=64", sizes[i]);
 		MUST(berth_zoo_build(spec, &mem, &tmp, &x.g, &err));
-		/* `auto` without a judge is heavy-edge: no row of its own. */
 		for (int32_t k = 0; k < n; k++)
-			if (i + 1 < N_SIZES ? strcmp(groupers[k].name, "auto") != 0
-			                    : strcmp(groupers[k].name, "heavy-edge") == 0)
+			if (i + 1 < N_SIZES || strcmp(groupers[k].name, "heavy-edge") == 0)
 				coarsen_row(&x, groupers[k].name);
 		berth_arena_free(&mem);
 		berth_arena_free(&tmp);

@@ -90,17 +90,28 @@ static double refine(task *t, const berth_coarsening *c, const berth_search *gro
 
 /* ---- searches ---- */
 
+/* A graph whose colocation groups are the groups of c. It shares the rest with g. */
+static berth_graph whole_groups(const berth_graph *g, const berth_coarsening *c, berth_arena *mem)
+{
+	berth_graph copy = *g;
+	copy.n_coloc_names = c->n_groups;
+	copy.op_coloc_name = c->op_group;
+	copy.coloc_name = bench_new(mem, (size_t)c->n_groups, sizeof *copy.coloc_name);
+	for (int32_t i = 0; i < c->n_groups; i++)
+		MUST(berth_got(copy.coloc_name[i] = berth_arena_printf(mem, "group%d", i), &err));
+	return copy;
+}
+
 /* One seed: its values are added to out. */
 static void search_grouped(task *t, const berth_coarsening *c, int64_t evaluations, uint64_t seed,
                            finding *out)
 {
 	BERTH_ARENA(mem);
 	BERTH_ARENA(tmp);
-	berth_graph g;
+	berth_graph g = whole_groups(&t->x.g, c, &mem);
 	berth_problem p;
 	berth_search s;
 	berth_search_cfg cfg = {.seed = seed, .evaluations = evaluations};
-	MUST(berth_group_whole(&t->x.g, c, &mem, &g, &err));
 	MUST(berth_problem_new(&g, &t->x.s, &mem, &tmp, &p, &err));
 	MUST(berth_search_new(&p, &cfg, &mem, &s, &err));
 	MUST(berth_method_run(bench_method("anneal"), &s, &tmp, &err));
@@ -114,11 +125,8 @@ static void measure(task *t, const berth_grouper *grouper, int32_t target, const
 	subject *x = &t->x;
 	berth_coarsening c;
 	berth_coarsen_cfg cfg;
-	berth_group_judge judge = {&x->p, o->evaluations / 10, &x->tmp};
 	MUST(berth_group_cfg(&x->p, target, &x->mem, &cfg, &err));
 	cfg.grouper = grouper;
-	cfg.loss = berth_group_loss;
-	cfg.loss_ctx = &judge;
 	MUST(berth_coarsen(&x->g, &cfg, &x->mem, &x->tmp, &c, &err));
 	*out = (finding){.n_groups = c.n_groups, .op_group = c.op_group};
 	for (finding *f = t->found; f < out; f++) /* the same groups by another name */

@@ -10,16 +10,12 @@ static const berth_grouper groupers[] = {
 	 group_run_heavy_edge},
 	{"modularity", "communities of the graph weighted by bytes (Blondel et al. 2008), cut until acyclic",
 	 group_run_modularity},
-	{"fusion",
-	 "what a runtime fuses: epilogues of products, attention, elementwise chains; then heavy edges",
-	 group_run_fusion},
 	{"by-score",
 	 "components of the dominant edges by given scores (Duan et al. 2024), down to the target",
 	 group_run_by_score},
-	{"auto", "the one of these that loses least when it is measured on the system", group_run_heavy_edge},
 };
 
-enum { N_GROUPERS = sizeof groupers / sizeof *groupers, HEAVY_EDGE = 1, AUTO = N_GROUPERS - 1 };
+enum { N_GROUPERS = sizeof groupers / sizeof *groupers, HEAVY_EDGE = 1 };
 
 const berth_grouper *berth_grouper_list(int32_t *n)
 {
@@ -65,10 +61,7 @@ static berth_status run(group_work *w)
 	BERTH_TRY(group_first_level(w->g, cfg, c, &w->now, &w->level[0], w->tmp, w->err));
 	c->n_levels = 1;
 	w->counts[0] = c->n_colocs;
-	const berth_grouper *grouper =
-		cfg->grouper && cfg->grouper != &groupers[AUTO] ? cfg->grouper : &groupers[HEAVY_EDGE];
-	c->grouper = grouper->name;
-	BERTH_TRY(grouper->run(w));
+	BERTH_TRY((cfg->grouper ? cfg->grouper : &groupers[HEAVY_EDGE])->run(w));
 	const berth_graph *g = w->g;
 	c->n_groups = w->counts[c->n_levels - 1];
 	BERTH_TRY_NEW(w->mem, g->n_ops, w->err, c->op_group);
@@ -101,32 +94,6 @@ static berth_status coarsen(const berth_graph *g, const berth_coarsen_cfg *cfg, 
 	return must_hold(g, c, cfg, tmp, err);
 }
 
-/* The grouper that loses least, of those that come closest to the target: more groups are no merit. */
-static berth_status choose(const berth_graph *g, const berth_coarsen_cfg *cfg, berth_arena *tmp,
-                           const berth_grouper **out, berth_err *err)
-{
-	double least = 0;
-	int32_t least_over = 0;
-	*out = NULL;
-	for (int32_t i = 0; i < AUTO; i++) {
-		BERTH_SCRATCH(tmp);
-		BERTH_ARENA(made);
-		berth_coarsen_cfg one = *cfg;
-		berth_coarsening c = {0};
-		double loss = 0;
-		one.grouper = &groupers[i];
-		BERTH_TRY(coarsen(g, &one, &made, tmp, &c, err));
-		BERTH_TRY(cfg->loss(cfg->loss_ctx, &c, &loss, err));
-		int32_t over = c.n_groups > cfg->target ? c.n_groups - cfg->target : 0;
-		if (!*out || over < least_over || (over == least_over && loss < least)) {
-			*out = &groupers[i];
-			least = loss;
-			least_over = over;
-		}
-	}
-	return BERTH_OK;
-}
-
 berth_status berth_coarsen(const berth_graph *g, const berth_coarsen_cfg *cfg, berth_arena *mem,
                            berth_arena *tmp, berth_coarsening *out, berth_err *err)
 {
@@ -136,10 +103,7 @@ berth_status berth_coarsen(const berth_graph *g, const berth_coarsen_cfg *cfg, b
 	if (!(cfg->balance > 1))
 		return berth_fail(err, BERTH_EINVAL, "balance %g; expected more than 1", cfg->balance);
 	BERTH_SCRATCH(tmp);
-	berth_coarsen_cfg chosen = *cfg;
-	if (cfg->grouper == &groupers[AUTO] && cfg->loss)
-		BERTH_TRY(choose(g, cfg, tmp, &chosen.grouper, err));
-	BERTH_TRY(coarsen(g, &chosen, mem, tmp, &c, err));
+	BERTH_TRY(coarsen(g, cfg, mem, tmp, &c, err));
 	*out = c;
 	return BERTH_OK;
 }

@@ -23,8 +23,6 @@ const berth_grouper *berth_grouper_list(int32_t *n);
 /* The grouper called name. Fails: BERTH_EINVAL, naming the nearest. */
 berth_status berth_grouper_find(const char *name, const berth_grouper **out, berth_err *err);
 
-struct berth_coarsening;
-
 typedef struct berth_coarsen_cfg {
 	const berth_grouper *grouper; /* NULL: heavy-edge */
 	int32_t target;              /* groups wanted, >= 1; more stay where caps or components forbid it */
@@ -36,11 +34,6 @@ typedef struct berth_coarsen_cfg {
 	const int64_t *op_bytes;     /* [n_ops] for max_bytes; NULL: parameters + state + tensors made */
 	/* [n_edges] what contracting the edge is worth; NULL: bytes of its tensor */
 	const double *edge_score;
-	/* For auto: what a coarsening loses; smaller is better. Every other grouper is tried. Of those that
-	 * come closest to the target, auto takes the one that loses least (the first of equals). NULL: auto
-	 * is heavy-edge. */
-	berth_status (*loss)(void *ctx, const struct berth_coarsening *c, double *loss, berth_err *err);
-	void *loss_ctx;
 } berth_coarsen_cfg;
 
 berth_coarsen_cfg berth_coarsen_cfg_default(int32_t target);
@@ -53,7 +46,6 @@ typedef struct berth_coarsening {
 	int32_t n_levels;            /* level 0: the colocation groups; the last one: the groups */
 	int32_t *level_n;            /* [n_levels] nodes */
 	int32_t **level_map;         /* [n_levels-1] level_map[l][node of level l] = its node of level l+1 */
-	const char *grouper;         /* the one that made it; what auto chose */
 } berth_coarsening;
 
 /* Coarsen g. The result lives in mem; tmp is scratch, reset at exit. Fails: BERTH_EINVAL (target or balance
@@ -68,12 +60,7 @@ berth_status berth_coarsen(const berth_graph *g, const berth_coarsen_cfg *cfg, b
 berth_status berth_coarsening_check(const berth_graph *g, const berth_coarsening *c,
                                     const berth_coarsen_cfg *cfg, berth_arena *tmp, berth_err *err);
 
-/* What an inference engine runs as one kernel as one operator. */
-/* The kernels of g by the rules of group_fusion.c: op_exit out [n_ops], the operator whose output is its
- * kernel's. tmp is scratch, not reset. Fails: BERTH_ENOMEM. O(ops + edges). */
-berth_status berth_fusion_kernels(const berth_graph *g, int32_t *op_exit, berth_arena *tmp, berth_err *err);
-
-/* g with each kernel as one operator, in mem. It is called like its product, or like its exit where it has
+/* g with what an inference engine runs as one kernel as one operator, by the rules of group_fusion.c, in mem. It is called like its product, or like its exit where it has
  * none or two, and has that one's type, precision and shape; work, parameters and state are sums; what its
  * members handed to each other is neither read nor written; times of its members are dropped, unless it has
  * only one. Members with a pin, forbidden devices or another group of colocation or separation than their

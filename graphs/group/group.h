@@ -85,5 +85,4 @@ berth_status group_heavy_rounds(group_work *w);
 berth_status group_run_chain(group_work *w);
 berth_status group_run_heavy_edge(group_work *w);
 berth_status group_run_modularity(group_work *w);
-berth_status group_run_fusion(group_work *w);
 berth_status group_run_by_score(group_work *w);

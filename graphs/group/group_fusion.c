@@ -1,20 +1,17 @@
-/* Groups that a runtime runs as one kernel, as Moirai coarsens (Zhang et al., arXiv 2312.04025). Such are
+/* What a runtime runs as one kernel, as Moirai coarsens (Zhang et al., arXiv 2312.04025), and graphs whose
+ * kernels are operators. Such are
  *   - a product with its epilogue (Conv, BatchNormalization, Relu, or MatMul, bias, Gelu, or a residual
  *     addition),
  *   - attention (product, scaling and mask, Softmax, product),
  *   - elementwise chains,
  *   - normalisations with the additions before them.
- * The rules are those that inference runtimes document. None is modelled exactly. Heavy edges go on from
- * there to the target.
+ * The rules are those that inference runtimes document. None is modelled exactly.
  *
  * Backwards from the outputs, an operator joins the kernel that consumes all it makes, if the kernel
  * takes it. A kernel so has one exit, and hence no way leads out of it and back. In training graphs only
- * forward operators fuse, and only their forward consumers count: the backward pass follows through its
- * colocation with the weights. What that makes cyclic is cut (group_take_labels). */
-
+ * forward operators fuse, and only their forward consumers count. */
+#include "coarsen.h"
 #include "graph_build.h"
-#include "group.h"
-#include "sort.h"
 
 typedef enum kind { KIND_OTHER, KIND_POINT, KIND_NORM, KIND_SOFTMAX, KIND_PRODUCT } kind;
 
@@ -100,13 +97,9 @@ static bool takes(const kernel *q, opening behind, kind k, const char *type)
 
 typedef struct fuser {
 	const berth_graph *g;
-	const berth_coarsening *c;
 	int32_t *op_kernel;  /* [n_ops] its exit operator */
 	opening *op_opens;   /* [n_ops] */
 	kernel *kernel;      /* [n_ops] of exits */
-	int64_t *bytes;      /* [n_colocs] of the kernel whose exit is the colocation group's label */
-	int32_t *label;      /* [n_colocs] union-find */
-	int32_t left;        /* kernels */
 } fuser;
 
 /* The kernel that consumes all that op gives to the forward pass, or -1; *behind: what its consumers
@@ -130,31 +123,13 @@ static int32_t only_consumer(const fuser *f, int32_t op, opening *behind)
 	return found;
 }
 
-/* The colocation groups of op and of the kernel become one if the cap allows and more than the target are
- * left. */
-static bool unite(fuser *f, int32_t op, int32_t exit, const berth_coarsen_cfg *cfg)
-{
-	int32_t a = berth_union_top(f->label, f->c->op_coloc[op]),
-		b = berth_union_top(f->label, f->c->op_coloc[exit]);
-	if (a == b)
-		return true;
-	if (f->bytes[a] > cfg->max_bytes - f->bytes[b] || f->left <= cfg->target)
-		return false;
-	f->left--;
-	f->label[a > b ? a : b] = a > b ? b : a;
-	f->bytes[a > b ? b : a] = f->bytes[a] + f->bytes[b];
-	return true;
-}
-
-/* cfg NULL: colocation groups are not looked at. */
-static void place(fuser *f, int32_t op, const berth_coarsen_cfg *cfg)
+static void place(fuser *f, int32_t op)
 {
 	const char *type = f->g->op_type[op] < 0 ? NULL : f->g->type_name[f->g->op_type[op]];
 	kind k = kind_of(type);
 	opening behind = OPEN_NONE;
 	int32_t exit = only_consumer(f, op, &behind);
-	bool joins = exit >= 0 && takes(&f->kernel[exit], behind, k, type) &&
-	             (!cfg || unite(f, op, exit, cfg));
+	bool joins = exit >= 0 && takes(&f->kernel[exit], behind, k, type);
 	if (!joins)
 		exit = op;
 	f->op_kernel[op] = exit;
@@ -163,35 +138,15 @@ static void place(fuser *f, int32_t op, const berth_coarsen_cfg *cfg)
 	f->kernel[exit].softmax |= k == KIND_SOFTMAX;
 }
 
-berth_status berth_fusion_kernels(const berth_graph *g, int32_t *op_exit, berth_arena *tmp, berth_err *err)
+/* The kernels of g: op_exit out [n_ops], the operator whose output is its kernel's. tmp is scratch, not
+ * reset. Fails: BERTH_ENOMEM. O(ops + edges). */
+static berth_status find_kernels(const berth_graph *g, int32_t *op_exit, berth_arena *tmp, berth_err *err)
 {
 	fuser f = {.g = g, .op_kernel = op_exit};
 	BERTH_TRY_NEW(tmp, g->n_ops, err, f.op_opens, f.kernel);
 	for (int32_t i = g->n_ops - 1; i >= 0; i--)
-		place(&f, g->topo_op[i], NULL);
+		place(&f, g->topo_op[i]);
 	return BERTH_OK;
-}
-
-berth_status group_run_fusion(group_work *w)
-{
-	int32_t *label, shrunk;
-	if (group_may_go_on(w)) {
-		const berth_graph *g = w->g;
-		fuser f = {.g = g, .c = w->c, .left = w->now.n};
-		BERTH_TRY_NEW(w->tmp, g->n_ops, w->err, f.op_kernel, f.op_opens, f.kernel);
-		BERTH_TRY_NEW(w->tmp, w->now.n, w->err, f.bytes, f.label);
-		for (int32_t u = 0; u < w->now.n; u++) {
-			f.label[u] = u;
-			f.bytes[u] = w->now.bytes[u];
-		}
-		for (int32_t i = g->n_ops - 1; i >= 0; i--)
-			place(&f, g->topo_op[i], w->cfg);
-		for (int32_t u = 0; u < w->now.n; u++)
-			f.label[u] = berth_union_top(f.label, u);
-		label = f.label;
-		BERTH_TRY(group_take_labels(w, label, &shrunk));
-	}
-	return group_heavy_rounds(w);
 }
 
 /* A graph whose kernels are operators: sums over the members of each, without what stays inside. */
@@ -373,7 +328,7 @@ berth_status berth_graph_fuse(const berth_graph *g, berth_arena *mem, berth_aren
 	fusing f = {.g = g, .tmp = tmp, .err = err};
 	BERTH_SCRATCH(tmp);
 	BERTH_TRY_NEW(tmp, g->n_ops, err, f.op_exit, f.op_named, f.op_new, f.spec);
-	BERTH_TRY(berth_fusion_kernels(g, f.op_exit, tmp, err));
+	BERTH_TRY(find_kernels(g, f.op_exit, tmp, err));
 	split_kernels(&f);
 	return fuse(&f, mem, out);
 }

@@ -334,71 +334,6 @@ static void test_find(void **state)
 
 /* ---- what each is for ---- */
 
-static int32_t group_of(const berth_graph *g, const berth_coarsening *c, const char *name)
-{
-	int32_t op = berth_graph_find(g, name);
-	if (op < 0)
-		print_message("no operator %s\n", name);
-	assert_true(op >= 0);
-	return c->op_group[op];
-}
-
-/* As many groups as kernels: the target is not reached, so nothing but fusion is at work on the operators
- * asked for. */
-static void test_fusion_of_pictures(void **state)
-{
-	(void)state;
-	static const char *const specs[] = {"zoo:resnet50", "zoo:resnet50:training=1"};
-	for (int i = 0; i < 2; i++) {
-		berth_arena mem = {0}, tmp = {0};
-		berth_graph g;
-		berth_coarsening c;
-		berth_err err;
-		assert_ok(berth_zoo_build(specs[i], &mem, &tmp, &g, &err), &err);
-		berth_coarsen_cfg cfg = with("fusion", 1);
-		check(&g, &cfg, &c, &mem);
-		/* 53 convolutions with what follows them, the pooling twice, the Gemm: kernels are the level
-		 * after the colocation groups. */
-		if (i == 0)
-			assert_int_equal(c.level_n[1], 53 + 3);
-		for (int32_t op = 0; op < g.n_ops; op++)
-			c.op_group[op] = c.level_map[0][c.op_coloc[op]];
-		assert_int_equal(group_of(&g, &c, "layer1.0.conv1"), group_of(&g, &c, "layer1.0.relu1"));
-		assert_int_equal(group_of(&g, &c, "layer1.1.conv3"), group_of(&g, &c, "layer1.1.relu3"));
-		assert_int_equal(group_of(&g, &c, "layer1.1.add"), group_of(&g, &c, "layer1.1.relu3"));
-		assert_int_not_equal(group_of(&g, &c, "layer1.1.conv2"), group_of(&g, &c, "layer1.1.conv3"));
-		assert_int_not_equal(group_of(&g, &c, "layer1.0.downsample.0"),
-		                     group_of(&g, &c, "layer1.0.conv3"));
-		berth_arena_free(&mem);
-		berth_arena_free(&tmp);
-	}
-}
-
-static void test_fusion_of_attention(void **state)
-{
-	(void)state;
-	berth_arena mem = {0}, tmp = {0};
-	berth_graph g;
-	berth_coarsening c;
-	berth_err err;
-	assert_ok(berth_zoo_build("zoo:gpt2", &mem, &tmp, &g, &err), &err);
-	berth_coarsen_cfg cfg = with("fusion", 1);
-	check(&g, &cfg, &c, &mem);
-	for (int32_t op = 0; op < g.n_ops; op++)
-		c.op_group[op] = c.level_map[0][c.op_coloc[op]];
-	int32_t attention = group_of(&g, &c, "h.3.attn.context");
-	assert_int_equal(group_of(&g, &c, "h.3.attn.scores"), attention);
-	assert_int_equal(group_of(&g, &c, "h.3.attn.scale"), attention);
-	assert_int_equal(group_of(&g, &c, "h.3.attn.mask"), attention);
-	assert_int_equal(group_of(&g, &c, "h.3.attn.softmax"), attention);
-	assert_int_not_equal(group_of(&g, &c, "h.3.attn.value.transpose"), attention);
-	assert_int_equal(group_of(&g, &c, "h.3.mlp.c_fc.matmul"), group_of(&g, &c, "h.3.mlp.gelu"));
-	assert_int_equal(group_of(&g, &c, "h.3.mlp.c_proj.matmul"), group_of(&g, &c, "h.3.mlp.residual"));
-	assert_int_not_equal(group_of(&g, &c, "h.3.mlp.gelu"), group_of(&g, &c, "h.3.mlp.c_proj.matmul"));
-	berth_arena_free(&mem);
-	berth_arena_free(&tmp);
-}
-
 /* Two ladders of ten operators with heavy rungs and one light edge between them. */
 static void ladders(berth_arena *mem, berth_arena *tmp, berth_graph *g)
 {
@@ -491,68 +426,6 @@ static void test_dominant_edges_join_more_than_pairs(void **state)
 	berth_arena_free(&tmp);
 }
 
-/* A loss that is least for one grouper, told by what it made. */
-typedef struct wish {
-	const char *name;
-	int calls;
-} wish;
-
-static berth_status wish_loss(void *ctx, const berth_coarsening *c, double *loss, berth_err *err)
-{
-	wish *w = ctx;
-	(void)err;
-	w->calls++;
-	*loss = strcmp(c->grouper, w->name) == 0 ? 1 : 2;
-	return BERTH_OK;
-}
-
-static berth_status failing_loss(void *ctx, const berth_coarsening *c, double *loss, berth_err *err)
-{
-	(void)ctx;
-	(void)c;
-	(void)loss;
-	return berth_nomem(err);
-}
-
-static void test_auto_takes_the_least_loss(void **state)
-{
-	(void)state;
-	int32_t n;
-	const berth_grouper *list = berth_grouper_list(&n), *by_loss;
-	berth_arena mem = {0}, tmp = {0};
-	berth_graph g;
-	berth_err err;
-	assert_ok(berth_zoo_build("zoo:inception-v3", &mem, &tmp, &g, &err), &err);
-	assert_ok(berth_grouper_find("auto", &by_loss, &err), &err);
-	for (int32_t i = 0; i < n - 1; i++) {
-		berth_coarsening c, direct;
-		wish w = {list[i].name, 0};
-		berth_coarsen_cfg cfg = berth_coarsen_cfg_default(32);
-		cfg.grouper = by_loss;
-		cfg.loss = wish_loss;
-		cfg.loss_ctx = &w;
-		check(&g, &cfg, &c, &mem);
-		assert_int_equal(w.calls, n - 1);
-		assert_int_equal(strcmp(c.grouper, list[i].name) == 0,
-		                 strcmp(list[i].name, "chain") != 0); /* chains alone do not reach 32 groups
-		                                                       */
-		if (strcmp(list[i].name, "chain") == 0)
-			continue;
-		cfg.grouper = &list[i];
-		check(&g, &cfg, &direct, &mem);
-		assert_memory_equal(c.op_group, direct.op_group, (size_t)g.n_ops * sizeof *c.op_group);
-	}
-	berth_coarsen_cfg cfg = berth_coarsen_cfg_default(32);
-	berth_coarsening c;
-	cfg.grouper = by_loss;
-	check(&g, &cfg, &c, &mem);
-	assert_string_equal(c.grouper, "heavy-edge"); /* nothing to measure with */
-	cfg.loss = failing_loss;
-	assert_int_equal(berth_coarsen(&g, &cfg, &mem, &tmp, &c, &err), BERTH_ENOMEM);
-	berth_arena_free(&mem);
-	berth_arena_free(&tmp);
-}
-
 /* Operators of separation groups never come into one group. */
 static void test_separated_operators_stay_apart(void **state)
 {
@@ -600,12 +473,9 @@ int main(void)
 		cmocka_unit_test(test_no_operators),
 		cmocka_unit_test(test_each_allocation_may_fail),
 		cmocka_unit_test(test_find),
-		cmocka_unit_test(test_fusion_of_pictures),
-		cmocka_unit_test(test_fusion_of_attention),
 		cmocka_unit_test(test_modularity_finds_communities),
 		cmocka_unit_test(test_scores_decide),
 		cmocka_unit_test(test_dominant_edges_join_more_than_pairs),
-		cmocka_unit_test(test_auto_takes_the_least_loss),
 		cmocka_unit_test(test_separated_operators_stay_apart),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
