@@ -60,11 +60,11 @@ berth_status berth_coarsen(const berth_graph *g, const berth_coarsen_cfg *cfg, b
 berth_status berth_coarsening_check(const berth_graph *g, const berth_coarsening *c,
                                     const berth_coarsen_cfg *cfg, berth_arena *tmp, berth_err *err);
 
-/* g with what an inference engine runs as one kernel as one operator, by the rules of group_fusion.c, in mem. It is called like its product, or like its exit where it has
- * none or two, and has that one's type, precision and shape; work, parameters and state are sums; what its
- * members handed to each other is neither read nor written; times of its members are dropped, unless it has
- * only one. Members with a pin, forbidden devices or another group of colocation or separation than their
- * exit stay by themselves.
+/* g with what an inference engine runs as one kernel as one operator, by the rules of group_fusion.c, in
+ * mem. A kernel is called like its product, or like its exit where it has none or two, and has that one's
+ * type, precision and shape; work, parameters and state are sums; what its members handed to each other is
+ * neither read nor written; times of its members are dropped, unless it has only one. Members with a pin,
+ * forbidden devices or another group of colocation or separation than their exit stay by themselves.
  *   tmp  scratch, another arena than mem, reset at exit
  * Fails: BERTH_ENOMEM; BERTH_EFORMAT (sums beyond the limits of a graph). O(ops + edges). */
 berth_status berth_graph_fuse(const berth_graph *g, berth_arena *mem, berth_arena *tmp, berth_graph *out,
