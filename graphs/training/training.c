@@ -95,7 +95,7 @@ static berth_status name_groups(trainer *t)
 			t->op_group[berth_union_top(t->op_root, op)] = g->coloc_name[g->op_coloc_name[op]];
 	for (int32_t op = 0; op < g->n_ops; op++) {
 		int32_t root = berth_union_top(t->op_root, op);
-		if (t->op_group[root] || !t->op_active[op] ||
+		if (t->op_group[root] || !(t->op_active[op] || training_recomputes(t, op)) ||
 		    !berth_graph_has_weights(g, op))
 			continue;
 		const char *name = g->op_name[op];
@@ -367,33 +367,29 @@ static bool keeps(const trainer *t, const task *k, bool for_weights, int32_t ten
 	return k->rule.keep & KEEP_INPUTS || (k->rule.keep & KEEP_OTHERS && others);
 }
 
-/* An edge that brings a tensor of the forward pass to a backward operator. */
-static berth_status read_tensor(trainer *t, int32_t tensor, int32_t reader)
-{
-	return training_edge(t, t->op_new[t->g->tensor_producer[tensor]], reader, tensor);
-}
-
 /* Edges into a backward operator: gradients of the outputs, and what the rule keeps. */
 static berth_status read_forward(trainer *t, const task *k, bool for_weights, int32_t reader)
 {
 	const berth_graph *g = t->g;
+	int32_t trigger = -1;
 	for (int32_t i = 0; i < n_slots(t, k->op); i++) {
 		int32_t slot = slot_of(t, k->op, i);
 		if (t->slot_grad[slot] < 0)
 			continue;
 		BERTH_TRY(read_gradient(t, t->slot_grad[slot], reader));
+		trigger = trigger < 0 ? t->grad[t->slot_grad[slot]].op : trigger;
 	}
 	for (int32_t i = 0; i < n_slots(t, k->op); i++) {
 		int32_t slot = slot_of(t, k->op, i);
 		if (t->slot_grad[slot] < 0 || !(k->rule.keep & KEEP_OUTPUTS))
 			continue;
-		BERTH_TRY(slot < t->g->n_tensors ? read_tensor(t, slot, reader)
+		BERTH_TRY(slot < t->g->n_tensors ? training_read(t, slot, trigger, reader)
 		                                 : slot_edge(t, k->op, slot, reader));
 	}
 	BERTH_EACH (i, g->op_in_off, k->op) {
 		int32_t tensor = g->in_tensor[i];
 		if (keeps(t, k, for_weights, tensor))
-			BERTH_TRY(read_tensor(t, tensor, reader));
+			BERTH_TRY(training_read(t, tensor, trigger, reader));
 	}
 	return BERTH_OK;
 }
@@ -518,6 +514,11 @@ static berth_status check_input(const berth_graph *g, const berth_training_optio
 			                  "graph '%s': operator '%s' is a backward operator; expected an "
 			                  "inference graph",
 			                  g->name, g->op_name[op]);
+	for (int32_t op = 0; opt->op_segment && op < g->n_ops; op++)
+		if (opt->op_segment[op] < -1 || opt->op_segment[op] >= g->n_ops)
+			return berth_fail(err, BERTH_EINVAL,
+			                  "operator '%s' is in segment %d; expected -1 to %d", g->op_name[op],
+			                  opt->op_segment[op], g->n_ops - 1);
 	return BERTH_OK;
 }
 
@@ -582,6 +583,7 @@ static berth_status run(trainer *t, berth_arena *mem, berth_graph *out)
 		                     : k < g->op_tensor_off[op + 1] ? k
 		                                                    : g->n_tensors + op;
 	}
+	BERTH_TRY(training_prepare_recompute(t));
 	BERTH_TRY(copy_forward(t));
 	int64_t *piece;
 	BERTH_TRY_NEW(t->tmp, t->g->n_ops, t->err, piece);

@@ -8,6 +8,7 @@
  *                       types), type of OP
  *   OP/grad_weight      gradient of the parameters of products, biases, embeddings, type of OP
  *   OP/grad_sum         GradSum, where a tensor has several consumers
+ *   OP/recompute        OP again, type of OP, where its segment's activations are not kept (op_segment)
  *   OP/update           OptimizerUpdate; NAME/update for a shared parameter, once
  *   NAME/all_reduce i of R   AllReduce: the i-th share of the gradient of a parameter that R replicas have
  *                       copies of, and NAME/update i of R for each copy
@@ -45,6 +46,9 @@ typedef struct berth_training_report {
 typedef struct berth_training_options {
 	berth_optimizer optimizer;     /* default Adam */
 	int64_t elem_bytes;            /* bytes of a number, for FLOPs of loss, sums and updates; default 4 */
+	/* [n_ops] operators of one number >= 0 (below n_ops) form a segment. Tensors that only it consumes
+	 * are not kept for the backward pass but computed again. -1: keep. NULL (default): keep all. */
+	const int32_t *op_segment;
 	/* copies of a parameter that pieces of an operator share: runs of neighbouring pieces have one each,
 	 * and stand on one device. 0 (default): a copy for each piece */
 	int32_t replicas;
@@ -53,8 +57,12 @@ typedef struct berth_training_options {
 
 berth_training_options berth_training_options_default(void);
 
+/* Cut g along its topological order into n_segments (1 to n_ops) pieces of about equal bytes of tensors, for
+ * op_segment [n_ops]. */
+void berth_training_segments(const berth_graph *g, int32_t n_segments, int32_t *op_segment);
+
 /* The training graph of g, in mem; strings are copied. opt NULL: defaults. tmp is scratch, reset at exit.
- * Fails: BERTH_EINVAL (no operator has parameters; g has backward operators already; elem_bytes < 1),
- * BERTH_EFORMAT (sums beyond what a graph holds), BERTH_ENOMEM. O(ops + edges). */
+ * Fails: BERTH_EINVAL (no operator has parameters; g has backward operators already; elem_bytes < 1; a
+ * segment out of range), BERTH_EFORMAT (sums beyond what a graph holds), BERTH_ENOMEM. O(ops + edges). */
 berth_status berth_graph_training(const berth_graph *g, const berth_training_options *opt, berth_arena *mem,
                                   berth_arena *tmp, berth_graph *out, berth_err *err);

@@ -65,6 +65,9 @@ typedef struct trainer {
 	const char **op_update_tensor;
 	int32_t *slot_first;   /* into summand; -1: none */
 	int32_t *slot_grad;    /* after summing, into gradient; -1: none */
+	bool *tensor_dropped;  /* given up after the forward pass, computed again for the backward pass */
+	int32_t *op_copy;      /* operator that computes its outputs again; -1: none yet */
+	int32_t *segment_trigger; /* [n_ops] operator whose end lets a segment's copies start; -1: none yet */
 	gradient *grad;
 	summand *summand;
 	size_t n_grads, cap_grad, n_summands, cap_summand;
@@ -109,6 +112,19 @@ int64_t training_optimizer_copies(const trainer *t);
 berth_status training_name_replicas(trainer *t);
 /* Updates of all parameters, and the sums of gradients of copies. Fails: BERTH_ENOMEM. */
 berth_status training_update(trainer *t);
+
+/* ---- what is computed again ---- */
+
+/* May its outputs be computed again? */
+bool training_recomputes(const trainer *t, int32_t op);
+
+/* What is given up, once the outputs are chosen. Fails: BERTH_ENOMEM. */
+berth_status training_prepare_recompute(trainer *t);
+
+/* An edge that brings a tensor of the forward pass to a backward operator: from where it was made, or from a
+ * copy of the operators that lead to it in their segment. trigger: an operator whose end is a good time to
+ * start the copies: it gives the gradient that enters the segment. */
+berth_status training_read(trainer *t, int32_t tensor, int32_t trigger, int32_t reader);
 
 /* The rule of a type (NULL: no type), with cost TRAINING_UNKNOWN where the table has none. O(types). */
 training_rule training_rule_of(const char *type);

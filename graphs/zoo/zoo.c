@@ -16,7 +16,9 @@ static const char *const optimizers[] = {"sgd", "momentum", "adam", NULL}; /* in
 #define BATCH WHOLE("batch", "samples at once", 1, 1, 65536)
 #define TRAINING \
 	WHOLE("training", "1: a whole training step", 0, 0, 1), \
-	WORDS("optimizer", "of the training step", 2, optimizers)
+	WORDS("optimizer", "of the training step", 2, optimizers), \
+	WHOLE("recompute", "pieces of a training step that keep no activations inside; 0: keep all", 0, 0, \
+	      65536)
 #define TILES WHOLE("tiles", "pieces that each side of a matrix is cut into", 2, 1, 16)
 #define LLAMA \
 	WHOLE("seq", "tokens", 4096, 1, 131072), \
@@ -193,6 +195,19 @@ static berth_spec_table table_of(const berth_zoo_model *m)
 	return (berth_spec_table){"model", m->name, m->param, m->n_params};
 }
 
+/* recompute=N: N pieces, or as many as there are operators. */
+static berth_status choose_segments(const zoo_net *net, const berth_graph *forward,
+                                    berth_training_options *opt, berth_err *err)
+{
+	int32_t *op_segment, n = (int32_t)zoo_whole(net, "recompute");
+	if (n == 0)
+		return BERTH_OK;
+	BERTH_TRY_NEW(net->tmp, forward->n_ops, err, op_segment);
+	berth_training_segments(forward, n < forward->n_ops ? n : forward->n_ops, op_segment);
+	opt->op_segment = op_segment;
+	return BERTH_OK;
+}
+
 static berth_status build(const berth_zoo_model *m, const double value[], berth_arena *mem, berth_arena *tmp,
                           berth_graph *out, berth_err *err)
 {
@@ -207,12 +222,15 @@ static berth_status build(const berth_zoo_model *m, const double value[], berth_
 	net.training = zoo_value(&net, "training") > 0;
 	m->build(&net);
 	BERTH_TRY(net.status);
+	if (!net.training && zoo_value(&net, "recompute") > 0)
+		return berth_fail(err, BERTH_EINVAL, "recompute is given without training=1");
 	if (!net.training)
 		return berth_builder_finish(net.builder, mem, out, err);
 	berth_graph forward;
 	berth_training_options opt = {.optimizer = (berth_optimizer)zoo_value(&net, "optimizer"),
 	                              .elem_bytes = net.elem_bytes};
 	BERTH_TRY(berth_builder_finish(net.builder, tmp, &forward, err));
+	BERTH_TRY(choose_segments(&net, &forward, &opt, err));
 	return berth_graph_training(&forward, &opt, mem, tmp, out, err);
 }
 

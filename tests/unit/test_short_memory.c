@@ -294,11 +294,15 @@ static berth_status trained(void *ctx, berth_arena *mem, berth_arena *tmp, berth
 	berth_training_options opt = berth_training_options_default();
 	berth_training_report report;
 	berth_graph out;
+	int32_t *segment;
 	for (int32_t op = 0; op < c->g.n_ops; op++)
 		if (c->g.op_backward[op]) { /* it is refused: nothing to see */
-			int32_t *some;
-			return BERTH_NEW(tmp, some, 1, err);
+			BERTH_TRY_NEW(tmp, 1, err, segment);
+			return BERTH_OK;
 		}
+	BERTH_TRY_NEW(tmp, c->g.n_ops, err, segment);
+	berth_training_segments(&c->g, 2, segment);
+	opt.op_segment = segment;
 	opt.report = &report;
 	BERTH_TRY(berth_graph_training(&c->g, &opt, mem, tmp, &out, err));
 	assert_true(out.n_ops >= c->g.n_ops);

@@ -431,7 +431,18 @@ static void test_memory_without_activations(void **state)
 	discard(&p);
 }
 
-/* a -> b -> {c, d} -> loss: a gradient costs at a cut what its tensor does, be it a sum or not. */
+static void train_segments(pair *p, berth_optimizer optimizer, const int32_t *op_segment)
+{
+	berth_err err;
+	berth_training_options opt = berth_training_options_default();
+	opt.optimizer = optimizer;
+	opt.op_segment = op_segment;
+	assert_ok(berth_graph_training(&p->g, &opt, &p->mem, &p->tmp, &p->t, &err), &err);
+	assert_ok(berth_graph_check(&p->t, &err), &err);
+}
+
+/* a -> b -> {c, d} -> loss: a gradient costs at a cut what its tensor does, be it a sum or not, and so does
+ * a tensor that is computed again. */
 static void test_cuts(void **state)
 {
 	(void)state;
@@ -451,7 +462,124 @@ static void test_cuts(void **state)
 	assert_near(cut(&p.t, "c/grad_input", "b/grad_sum", NULL), 0.5, 0);
 	assert_near(cut(&p.t, "b/grad_sum", "b/grad_input", NULL), 0.5, 0);
 	assert_near(cut(&p.t, "b/grad_input", "a/grad_weight", NULL), 0.25, 0);
+	train_segments(&p, BERTH_OPTIMIZER_SGD, (const int32_t[]){0, 0, 0, 1});
+	assert_near(cut(&p.t, "a/recompute", "b/grad_weight", NULL), 0.25, 0);
 	discard(&p);
+}
+
+/* k segments of m products: when the backward pass enters a segment, the k - 1 tensors between segments
+ * live, the m - 1 inside this one (again), the gradient that comes and the one that goes. All but the last
+ * product of a segment run once more. */
+static void test_recomputation_of_a_chain(void **state)
+{
+	(void)state;
+	for (int32_t k = 2; k <= 6; k++)
+		for (int32_t m = 2; m <= 7; m++) {
+			pair p = {0};
+			int32_t op_segment[64];
+			chain(&p, "Gemm", k * m, 1000, 700);
+			train(&p, BERTH_OPTIMIZER_SGD);
+			int64_t kept = peak(&p, "priority");
+			for (int32_t op = 0; op < k * m; op++)
+				op_segment[op] = op / m;
+			train_segments(&p, BERTH_OPTIMIZER_SGD, op_segment);
+			assert_int_equal(peak(&p, "program"), k * m * 2 * 1000 + (k + m) * 700 + 4);
+			assert_true(peak(&p, "priority") <= kept);
+			assert_near(berth_graph_macs(&p.t), (4.0 * k * m - 1 - k) * 1e6, 0);
+			assert_int_equal(berth_graph_find(&p.t, "l1/recompute") >= 0, m > 2);
+			discard(&p);
+		}
+}
+
+/* Nothing to recompute: all operators apart, or all kept. */
+static void test_no_recomputation(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		pair p = {0}, plain = {0};
+		int32_t op_segment[9];
+		chain(&p, "Gemm", 9, 1000, 700);
+		chain(&plain, "Gemm", 9, 1000, 700);
+		for (int32_t op = 0; op < 9; op++)
+			op_segment[op] = i ? op : -1;
+		train_segments(&p, BERTH_OPTIMIZER_SGD, op_segment);
+		train(&plain, BERTH_OPTIMIZER_SGD);
+		assert_int_equal(p.t.n_ops, plain.t.n_ops);
+		assert_int_equal(p.t.n_edges, plain.t.n_edges);
+		discard(&p);
+		discard(&plain);
+	}
+}
+
+/* Any partition of random graphs: legal; copies cost what the originals cost, stay with the parameters, and
+ * keep the backward pass off what is consumed in its own segment only. */
+static void test_recomputation_of_random_graphs(void **state)
+{
+	(void)state;
+	for (int seed = 0; seed < 60; seed++) {
+		pair p = {0};
+		berth_err err;
+		char spec[96];
+		int32_t op_segment[80];
+		berth_rng rng = berth_rng_seed((uint64_t)seed, 1);
+		snprintf(spec, sizeof spec, "zoo:random:ops=80:kinds=12:seed=%d", seed);
+		assert_ok(berth_zoo_build(spec, &p.mem, &p.tmp, &p.g, &err), &err);
+		if (seed % 2)
+			berth_training_segments(&p.g, 1 + seed % 9, op_segment);
+		else
+			for (int32_t op = 0; op < 80; op++)
+				op_segment[op] = (int32_t)berth_rng_below(&rng, 4) - 1;
+		train_segments(&p, BERTH_OPTIMIZER_ADAM, op_segment);
+		for (int32_t op = 0; op < p.g.n_ops; op++) {
+			char name[32];
+			snprintf(name, sizeof name, "%s/recompute", p.g.op_name[op]);
+			int32_t copy = berth_graph_find(&p.t, name);
+			if (copy >= 0) {
+				assert_true(op_segment[op] >= 0);
+				assert_near(p.t.op_flops[copy], p.g.op_flops[op], 0);
+				assert_int_equal(p.t.op_param_bytes[copy], 0);
+				assert_int_equal(p.t.op_coloc_name[copy],
+				                 p.g.op_param_bytes[op] > 0 ? p.t.op_coloc_name[op] : -1);
+			}
+			for (int32_t t = p.g.op_tensor_off[op]; t < p.g.op_tensor_off[op + 1]; t++) {
+				bool inside = op_segment[op] >= 0;
+				for (int32_t e = p.g.tensor_use_off[t]; e < p.g.tensor_use_off[t + 1]; e++)
+					inside &= op_segment[p.g.edge_consumer[e]] == op_segment[op];
+				for (int32_t e = p.t.tensor_use_off[p.t.op_tensor_off[op]];
+				     inside && e < p.t.tensor_use_off[p.t.op_tensor_off[op + 1]]; e++)
+					assert_true(p.t.edge_consumer[e] < p.g.n_ops);
+			}
+		}
+		discard(&p);
+	}
+}
+
+/* A batch of pictures in pieces needs less memory and less than half the forward pass more. */
+static void test_recomputation_of_the_zoo(void **state)
+{
+	(void)state;
+	static const char *const names[] = {"resnet50:batch=64", "bert-base:batch=32", "densenet121:batch=32",
+	                                    "llama:layers=4", "rnnlm"};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		pair p = {0}, again = {0};
+		berth_err err;
+		char spec[96];
+		snprintf(spec, sizeof spec, "zoo:%s:training=1:optimizer=sgd", names[i]);
+		assert_ok(berth_zoo_build(spec, &p.mem, &p.tmp, &p.t, &err), &err);
+		snprintf(spec, sizeof spec, "zoo:%s:training=1:optimizer=sgd:recompute=6", names[i]);
+		assert_ok(berth_zoo_build(spec, &again.mem, &again.tmp, &again.t, &err), &err);
+		assert_ok(berth_graph_check(&again.t, &err), &err);
+		int64_t params = 2 * berth_graph_param_bytes(&p.t);
+		double keep = (double)(peak(&p, "program") - params),
+		       less = (double)(peak(&again, "program") - params);
+		if (!(less < 0.7 * keep))
+			print_message("%s: %g of %g bytes\n", names[i], less, keep);
+		assert_true(less < 0.7 * keep);
+		assert_true(berth_graph_macs(&again.t) > berth_graph_macs(&p.t));
+		assert_true(berth_graph_macs(&again.t) <= berth_graph_macs(&p.t) * 4 / 3 + 1);
+		discard(&p);
+		discard(&again);
+	}
 }
 
 /* Multiply-accumulates of a step: three times the forward's, less the gradient of the input picture; updates
@@ -509,7 +637,8 @@ static void test_shapes(void **state)
 	(void)state;
 	pair p = {0};
 	berth_err err;
-	assert_ok(berth_zoo_build("zoo:bert-base:seq=32:dtype=f16:training=1", &p.mem, &p.tmp, &p.t, &err),
+	assert_ok(berth_zoo_build("zoo:bert-base:seq=32:dtype=f16:training=1:recompute=6", &p.mem, &p.tmp,
+	                          &p.t, &err),
 	          &err);
 	assert_shape(&p.t, "layer.3.output.matmul", BERTH_F16, PRODUCT, 1, 32, 768, 3072);
 	assert_shape(&p.t, "layer.3.output.matmul/grad_input", BERTH_F16, PRODUCT, 1, 32, 3072, 768);
@@ -517,6 +646,7 @@ static void test_shapes(void **state)
 	assert_shape(&p.t, "layer.3.output.matmul/update", BERTH_F16, ROWS, 3072, 768);
 	assert_shape(&p.t, "layer.3.attention.scores/grad_input", BERTH_F16, PRODUCT, 24, 32, 64, 32);
 	assert_shape(&p.t, "layer.3.attention.softmax/grad_input", BERTH_F16, ROWS, 12 * 32, 32);
+	assert_shape(&p.t, "layer.3.gelu/recompute", BERTH_F16, ROWS, 32, 3072);
 	assert_shape(&p.t, "layer.3.output.norm/grad_sum", BERTH_F16, ROWS, 32, 768);
 	discard(&p);
 	assert_ok(berth_zoo_build("zoo:mobilenet-v2:training=1", &p.mem, &p.tmp, &p.t, &err), &err);
@@ -714,6 +844,9 @@ static void test_each_allocation_may_fail(void **state)
 	pair p = {0};
 	berth_err err;
 	assert_ok(berth_zoo_build("zoo:resnet18", &p.mem, &p.tmp, &p.g, &err), &err);
+	int32_t op_segment[100];
+	assert_true(p.g.n_ops <= 100);
+	berth_training_segments(&p.g, 5, op_segment);
 	for (long k = 0;; k++) {
 		failing_allocator f;
 		berth_arena mem, tmp;
@@ -721,6 +854,7 @@ static void test_each_allocation_may_fail(void **state)
 		berth_training_report report;
 		berth_training_options opt = berth_training_options_default();
 		opt.report = &report;
+		opt.op_segment = op_segment;
 		failing_allocator_init(&f, k);
 		berth_arena_init(&mem, &f.hook);
 		berth_arena_init(&tmp, &f.hook);
@@ -737,6 +871,20 @@ static void test_each_allocation_may_fail(void **state)
 	discard(&p);
 }
 
+static void test_bad_segments(void **state)
+{
+	(void)state;
+	pair p = {0};
+	berth_err err = {0};
+	int32_t op_segment[3] = {0, 3, -1};
+	berth_training_options opt = berth_training_options_default();
+	opt.op_segment = op_segment;
+	chain(&p, "Gemm", 3, 8, 8);
+	assert_int_equal(berth_graph_training(&p.g, &opt, &p.mem, &p.tmp, &p.t, &err), BERTH_EINVAL);
+	assert_contains(err.msg, "operator 'l1' is in segment 3; expected -1 to 2");
+	discard(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -749,6 +897,10 @@ int main(void)
 		cmocka_unit_test(test_random_graphs),
 		cmocka_unit_test(test_memory_of_a_chain),
 		cmocka_unit_test(test_memory_without_activations),
+		cmocka_unit_test(test_recomputation_of_a_chain),
+		cmocka_unit_test(test_no_recomputation),
+		cmocka_unit_test(test_recomputation_of_random_graphs),
+		cmocka_unit_test(test_recomputation_of_the_zoo),
 		cmocka_unit_test(test_steps_of_the_zoo),
 		cmocka_unit_test(test_shapes),
 		cmocka_unit_test(test_memory_grows_with_the_batch),
@@ -757,6 +909,7 @@ int main(void)
 		cmocka_unit_test(test_replicas_of_pieces),
 		cmocka_unit_test(test_slices),
 		cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_bad_segments),
 		cmocka_unit_test(test_each_allocation_may_fail),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

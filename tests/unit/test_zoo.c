@@ -479,6 +479,7 @@ static void test_spec_errors(void **state)
 		{"zoo:llama:weights=q4_k:training=1",
 		 "a type of weights or of a cache, or a chunk, is given with training=1"},
 		{"zoo:moe:weights=q4k", "weights is 'q4k'"},
+		{"zoo:resnet50:recompute=4", "recompute is given without training=1"},
 		{"zoo:llama:mode=chat", "mode is 'chat'; expected prefill or decode"},
 		{"zoo:gnmt:layers=1", "layers is '1'; expected a whole number from 2 to 8"},
 		{"zoo:rnnlm:hidden=-5", "hidden is '-5'"},
