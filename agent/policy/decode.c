@@ -22,7 +22,6 @@ struct berth_decoder {
 	/* of the episode */
 	int64_t *key;            /* [n_ops] */
 	int64_t *load_ns, *end_ns; /* [n_devs] */
-	int64_t *channel_ns;     /* [n_channels] load */
 	berth_traffic traffic;
 	berth_around around;
 	const berth_guide *guide; /* NULL: none */
@@ -31,8 +30,8 @@ struct berth_decoder {
 	/* of the step, [n_devs] */
 	int64_t *start_ns, *finish_ns, *whole_ns, *guided_ns, *leaving_ns;
 	double *input_bytes;
-	int64_t *added_ns;       /* [n_channels] 0 between steps */
-	nn_real *x, *logits, *logp;
+	berth_transfers *moves;
+	nn_real *x, *squash, *logits, *logp;
 	uint8_t *mask;
 };
 
@@ -50,14 +49,12 @@ static nn_real in_units(const berth_decoder *d, int64_t ns)
 }
 
 /* Features that go through log(1 + x). */
-static const uint32_t squashed[N_STEP] = {
-	[STEP_LATER] = 1,         [STEP_LATER_OF_OWN] = 1,   [STEP_STARTS_LATER] = 1,
-	[STEP_REST_LATER] = 1,    [STEP_TOO_LONG] = 1,       [STEP_MOVED] = 1,
-	[STEP_GUIDED_LATER] = 1,  [STEP_AIMED_ENERGY] = 1,   [STEP_AIMED_OVER] = 1,
-	[STEP_QUEUE] = 1,         [STEP_GAP] = 1,            [STEP_PRESSURE] = 1,
-	[STEP_OWN] = 1,           [STEP_FAN] = 1,            [STEP_GUIDED_LEAVING] = 1,
-	[STEP_AIMED_WORST] = 1,
+static const uint8_t squashed[] = {
+	STEP_LATER,    STEP_LATER_OF_OWN, STEP_STARTS_LATER, STEP_REST_LATER,     STEP_TOO_LONG,   STEP_MOVED,
+	STEP_QUEUE,    STEP_GUIDED_LATER, STEP_AIMED_ENERGY, STEP_AIMED_OVER,     STEP_GAP,        STEP_OWN,
+	STEP_PRESSURE, STEP_FAN,          STEP_AIMED_WORST,  STEP_GUIDED_LEAVING,
 };
+enum { N_SQUASHED = sizeof squashed };
 
 static void find_leaving(berth_decoder *d)
 {
@@ -71,7 +68,7 @@ static void find_leaving(berth_decoder *d)
 					sum += (double)berth_transfer_ns(p, t, dev, to) / (p->n_devs - 1);
 			d->leaving[berth_cell(p, op, dev)] = (nn_real)(sum * d->per_unit);
 		}
-	nn_log1p((size_t)p->n_ops * (size_t)p->n_devs, 1, d->leaving, (const uint32_t[]){1});
+	nn_log1p((size_t)p->n_ops * (size_t)p->n_devs, d->leaving);
 }
 
 /* J, as berth_op_joules. */
@@ -121,12 +118,13 @@ berth_status berth_decoder_new(const berth_encoding *e, berth_arena *mem, berth_
 	BERTH_TRY(berth_ready_new(p->g, mem, &d->ready, err));
 	BERTH_TRY_NEW(mem, ops * devs, err, d->tail_ns, d->leaving);
 	BERTH_TRY_NEW(mem, ops, err, d->op_least_ns, d->key);
-	BERTH_TRY_NEW(mem, p->s->n_channels, err, d->channel_ns, d->added_ns);
 	BERTH_TRY(berth_traffic_new(p, mem, &d->traffic, err));
 	BERTH_TRY_NEW(mem, devs, err, d->load_ns, d->coming_ns, d->leaving_ns, d->guided_ns, d->end_ns,
 	              d->start_ns, d->finish_ns, d->whole_ns);
 	BERTH_TRY_NEW(mem, devs, err, d->input_bytes);
+	BERTH_TRY_NEW(mem, devs, err, d->moves);
 	BERTH_TRY_NEW(mem, devs * N_STEP, err, d->x);
+	BERTH_TRY_NEW(mem, devs * N_SQUASHED, err, d->squash);
 	BERTH_TRY_NEW(mem, devs, err, d->logits, d->logp, d->mask);
 	berth_ceft_tails(p, NULL, d->tail_ns);
 	find_least(d);
@@ -169,14 +167,14 @@ void berth_decode_prior(const policy_dims *dims, nn_real params[])
 
 /* Bytes of the inputs by the device where they are made; returns their sum. *largest: device of the largest
  * one, -1: no input. */
-static double find_inputs(berth_decoder *d, const berth_partial *part, int32_t op, int32_t *largest)
+static double find_inputs(berth_decoder *d, int32_t op, int32_t *largest)
 {
 	const berth_graph *g = d->e->p->g;
 	double sum = 0, most = -1;
 	BERTH_CLEAR(d->input_bytes, d->e->n_devs);
 	*largest = -1;
 	BERTH_EACH (i, g->op_in_off, op) {
-		int32_t t = g->in_tensor[i], home = berth_partial_dev(part, g->tensor_producer[t]);
+		int32_t t = g->in_tensor[i], home = d->traffic.home[t];
 		double bytes = (double)g->tensor_bytes[t];
 		d->input_bytes[home] += bytes;
 		sum += bytes;
@@ -186,60 +184,6 @@ static double find_inputs(berth_decoder *d, const berth_partial *part, int32_t o
 		}
 	}
 	return sum;
-}
-
-/* What routed transfers of op's inputs to dev that are not there yet add to channels. */
-typedef struct moves {
-	int64_t sum, busiest; /* ns of all hops; the largest load of a channel that they take, with them */
-} moves;
-
-/* Each hop's time is added to its channel's in added, on top of load. */
-static moves add_moves(const berth_decoder *d, const berth_partial *part, int32_t op, int32_t dev,
-                       const int64_t *load, int64_t *added)
-{
-	const berth_problem *p = d->e->p;
-	moves m = {0, 0};
-	BERTH_EACH (i, p->g->op_in_off, op) {
-		int32_t t = p->g->in_tensor[i];
-		if (berth_traffic_sent(&d->traffic, t, dev))
-			continue;
-		int32_t r = berth_route(p, t, berth_partial_dev(part, p->g->tensor_producer[t]), dev);
-		BERTH_EACH (k, p->route_off, r) {
-			int32_t c = p->s->link_channel[p->route_link[k]];
-			int64_t ns = berth_hop_ns(p, t, p->route_link[k]);
-			added[c] += ns;
-			m.sum += ns;
-			if (ns && load[c] + added[c] > m.busiest)
-				m.busiest = load[c] + added[c];
-		}
-	}
-	return m;
-}
-
-/* What add_moves has added is 0 again. */
-static void forget_moves(const berth_decoder *d, const berth_partial *part, int32_t op, int32_t dev,
-                         int64_t *added)
-{
-	const berth_problem *p = d->e->p;
-	BERTH_EACH (i, p->g->op_in_off, op) {
-		int32_t t = p->g->in_tensor[i];
-		if (berth_traffic_sent(&d->traffic, t, dev))
-			continue;
-		int32_t r = berth_route(p, t, berth_partial_dev(part, p->g->tensor_producer[t]), dev);
-		BERTH_EACH (k, p->route_off, r)
-			added[p->s->link_channel[p->route_link[k]]] = 0;
-	}
-}
-
-/* The two features of the channels; added_ns is 0 before and after. */
-static void channel_features(berth_decoder *d, const berth_partial *part, int32_t op, int32_t dev,
-                             int64_t hope, nn_real *x)
-{
-	moves m = add_moves(d, part, op, dev, d->channel_ns, d->added_ns);
-	if (m.sum)
-		forget_moves(d, part, op, dev, d->added_ns);
-	x[STEP_MOVED] = in_units(d, m.sum);
-	x[STEP_CHANNELS] = d->e->p->s->contention ? (nn_real)at_most(8, (double)m.busiest / (double)hope) : 0;
 }
 
 typedef struct least {
@@ -261,8 +205,8 @@ static least find_times(berth_decoder *d, berth_partial *part, int32_t op, int32
 			             (v == forced || berth_partial_fits(part, coloc, v));
 		if (!d->mask[v])
 			continue;
-		int64_t ready = berth_traffic_ready(&d->traffic, part, op, v);
-		d->start_ns[v] = berth_partial_start(part, op, v, ready, true);
+		d->moves[v] = berth_traffic_look(&d->traffic, op, v);
+		d->start_ns[v] = berth_partial_start(part, op, v, d->moves[v].ready_ns, true);
 		d->finish_ns[v] = d->start_ns[v] + berth_op_time(p, op, v);
 		d->whole_ns[v] = d->finish_ns[v] + d->tail_ns[berth_cell(p, op, v)];
 		l.start = d->start_ns[v] < l.start ? d->start_ns[v] : l.start;
@@ -348,7 +292,7 @@ static int64_t hoped_load(const berth_decoder *d)
 		most = d->load_ns[v] > most ? d->load_ns[v] : most;
 	}
 	for (int32_t c = 0; c < d->e->p->s->n_channels; c++)
-		most = d->channel_ns[c] > most ? d->channel_ns[c] : most;
+		most = d->traffic.load_ns[c] > most ? d->traffic.load_ns[c] : most;
 	load /= d->e->n_devs;
 	return load > most ? load : most;
 }
@@ -454,7 +398,7 @@ static void find_features(berth_decoder *d, berth_partial *part, int32_t op, lea
 	const berth_problem *p = d->e->p;
 	nn_real shared[SHARED];
 	int32_t largest;
-	double bytes = find_inputs(d, part, op, &largest);
+	double bytes = find_inputs(d, op, &largest);
 	int64_t hope = hoped_for(d, part);
 	berth_around_look(&d->around, part, op);
 	if (d->guide)
@@ -487,7 +431,10 @@ static void find_features(berth_decoder *d, berth_partial *part, int32_t op, lea
 		x[STEP_LEAVING] = d->leaving[berth_cell(p, op, v)];
 		x[STEP_TOO_LONG] = d->whole_ns[v] > hope ? in_units(d, d->whole_ns[v] - hope) : 0;
 		x[STEP_WITH_PRODUCER] = v == largest;
-		channel_features(d, part, op, v, hope, x);
+		x[STEP_MOVED] = in_units(d, d->moves[v].sum_ns);
+		if (p->s->contention)
+			x[STEP_CHANNELS] =
+				(nn_real)at_most(8, (double)d->moves[v].busiest_ns / (double)hope);
 		around_features(d, v, shared, x);
 		if (d->guide)
 			guided_features(d, op, v, l, hope, x);
@@ -498,9 +445,16 @@ static void find_features(berth_decoder *d, berth_partial *part, int32_t op, lea
 		if (energy)
 			energy_features(d, op, v, least_j, x);
 	}
-	nn_log1p((size_t)p->n_devs, N_STEP, d->x, squashed);
 	for (int32_t v = 0; v < p->n_devs; v++)
-		weigh_features(d, critical, BERTH_ROW(d->x, v, N_STEP));
+		for (int k = 0; k < N_SQUASHED; k++)
+			BERTH_ROW(d->squash, v, N_SQUASHED)[k] = BERTH_ROW(d->x, v, N_STEP)[squashed[k]];
+	nn_log1p((size_t)p->n_devs * N_SQUASHED, d->squash);
+	for (int32_t v = 0; v < p->n_devs; v++) {
+		nn_real *x = BERTH_ROW(d->x, v, N_STEP);
+		for (int k = 0; k < N_SQUASHED; k++)
+			x[squashed[k]] = BERTH_ROW(d->squash, v, N_SQUASHED)[k];
+		weigh_features(d, critical, x);
+	}
 }
 
 /* ---- choosing ---- */
@@ -573,7 +527,6 @@ static void begin(berth_decoder *d, const nn_real *keys, const berth_decode_how 
 	}
 	BERTH_CLEAR(d->load_ns, p->n_devs);
 	BERTH_CLEAR(d->end_ns, p->n_devs);
-	BERTH_CLEAR(d->channel_ns, p->s->n_channels);
 	berth_traffic_reset(&d->traffic);
 	d->rest_ns = d->least_ns;
 	if (trace)
@@ -597,8 +550,7 @@ void berth_decode(berth_decoder *d, const policy_stepper *net, const berth_decod
 		if (dev < 0)
 			dev = choose(d, net, how, part, op, l, trace);
 		berth_partial_place(part, op, dev, d->start_ns[dev]);
-		add_moves(d, part, op, dev, d->channel_ns, d->channel_ns);
-		berth_traffic_note(&d->traffic, part, op, dev, d->finish_ns[dev]);
+		berth_traffic_note(&d->traffic, op, dev, d->finish_ns[dev]);
 		d->load_ns[dev] += berth_op_time(d->e->p, op, dev);
 		d->end_ns[dev] = d->finish_ns[dev] > d->end_ns[dev] ? d->finish_ns[dev] : d->end_ns[dev];
 		d->rest_ns -= d->op_least_ns[op];

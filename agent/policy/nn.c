@@ -64,22 +64,20 @@ NN_CLONES void nn_relu_backward(size_t n, nn_real dy[restrict], const nn_real y[
 
 /* The logarithm of y = 1 + x by the series of atanh around the nearest power of 2, and what y has lost of x
  * by rounding. Not the C library's: it takes several at once, and its bits are the same on every CPU. */
-NN_CLONES void nn_log1p(size_t N, size_t M, float x[restrict], const uint32_t which[restrict])
+NN_CLONES void nn_log1p(size_t n, float x[])
 {
 	const uint32_t root = 0x3f3504f3; /* of 1/2, as bits */
-	for (size_t n = 0; n < N; n++, x += M)
-		for (size_t i = 0; i < M; i++) {
-			float y = 1 + x[i], m;
-			uint32_t bits;
-			memcpy(&bits, &y, sizeof bits);
-			int32_t exponent = (int32_t)((bits - root) >> 23);
-			bits -= (uint32_t)exponent << 23;
-			memcpy(&m, &bits, sizeof m);
-			float t = (m - 1) / (m + 1), q = t * t, lost = (x[i] - (y - 1)) / y;
-			float series = 1 + q * (1.0f / 3 + q * (1.0f / 5 + q * (1.0f / 7 + q * (1.0f / 9))));
-			float log_y = (float)exponent * 0.693147181f + 2 * t * series;
-			x[i] = which[i] ? log_y + lost : x[i];
-		}
+	for (size_t i = 0; i < n; i++) {
+		float y = 1 + x[i], m;
+		uint32_t bits;
+		memcpy(&bits, &y, sizeof bits);
+		int32_t exponent = (int32_t)((bits - root) >> 23);
+		bits -= (uint32_t)exponent << 23;
+		memcpy(&m, &bits, sizeof m);
+		float t = (m - 1) / (m + 1), q = t * t, lost = (x[i] - (y - 1)) / y;
+		float series = 1 + q * (1.0f / 3 + q * (1.0f / 5 + q * (1.0f / 7 + q * (1.0f / 9))));
+		x[i] = (float)exponent * 0.693147181f + 2 * t * series + lost;
+	}
 }
 
 NN_CLONES void nn_pair_add(size_t N, size_t D, size_t H, nn_real z[restrict], const nn_real a[restrict],

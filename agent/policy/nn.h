@@ -60,9 +60,8 @@ void nn_relu(size_t n, nn_real y[]);
 /* dy = 0 where y (what nn_relu left) is 0, in place. */
 void nn_relu_backward(size_t n, nn_real dy[restrict], const nn_real y[restrict]);
 
-/* x[N,M] = log(1 + x), of numbers from 0 to 1e30, in the columns where which [M] is 1; to six places, in
- * place. */
-void nn_log1p(size_t N, size_t M, float x[restrict], const uint32_t which[restrict]);
+/* x[n] = log(1 + x), of numbers from 0 to 1e30; to six places, in place. */
+void nn_log1p(size_t n, float x[]);
 
 /* y[N] = relu(x[N,M]) @ v[M]. */
 void nn_relu_score(size_t N, size_t M, nn_real y[restrict], const nn_real x[restrict],

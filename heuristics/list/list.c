@@ -25,7 +25,7 @@ static void find_ready(const berth_list *l, const berth_partial *part, int32_t o
 		return;
 	}
 	for (int32_t d = 0; d < l->p->n_devs; d++)
-		ready_ns[d] = berth_traffic_ready(l->traffic, part, op, d);
+		ready_ns[d] = berth_traffic_look(l->traffic, op, d).ready_ns;
 }
 
 berth_status berth_list_schedule(void *list, berth_partial *part, berth_arena *tmp, berth_err *err)
@@ -53,7 +53,7 @@ berth_status berth_list_schedule(void *list, berth_partial *part, berth_arena *t
 		}
 		int64_t end = berth_partial_place(part, op, best.dev, best.start_ns);
 		if (l->traffic)
-			berth_traffic_note(l->traffic, part, op, best.dev, end);
+			berth_traffic_note(l->traffic, op, best.dev, end);
 	}
 	return BERTH_OK;
 }

@@ -450,16 +450,14 @@ static void test_nothing_subnormal(void **state)
 	berth_arena_free(&mem);
 }
 
-/* Six places of the C library's; columns that are not asked for stay. */
+/* Six places of the C library's. */
 static void test_log1p(void **state)
 {
-	const uint32_t which[] = {1, 0, 1};
 	(void)state;
 	for (double x = 1e-20; x < 1e30; x *= 1.0137) {
-		float v[] = {(float)x, (float)x, 0};
-		nn_log1p(1, 3, v, which);
-		assert_true(fabs((double)v[0] / log1p(x) - 1) < 1e-6);
-		assert_true(v[1] == (float)x && v[2] == 0);
+		float v[] = {(float)x, 0};
+		nn_log1p(2, v);
+		assert_true(fabs((double)v[0] / log1p(x) - 1) < 1e-6 && v[1] == 0);
 	}
 }
 

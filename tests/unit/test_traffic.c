@@ -1,6 +1,7 @@
 /* Transfers that wait for channels: a case by hand, and random problems against partial.h. */
 #include "instance.h"
 #include "methods.h"
+#include "partial.h"
 #include "sim.h"
 #include "small_problem.h"
 #include "support.h"
@@ -28,8 +29,8 @@ static void setup(small_problem *c, berth_partial **part, berth_traffic *w)
 
 static void put(berth_partial *part, berth_traffic *w, int32_t op, int32_t dev)
 {
-	int64_t at = berth_partial_start(part, op, dev, berth_traffic_ready(w, part, op, dev), true);
-	berth_traffic_note(w, part, op, dev, berth_partial_place(part, op, dev, at));
+	int64_t at = berth_partial_start(part, op, dev, berth_traffic_look(w, op, dev).ready_ns, true);
+	berth_traffic_note(w, op, dev, berth_partial_place(part, op, dev, at));
 }
 
 static void test_waits(void **state)
@@ -43,14 +44,14 @@ static void test_waits(void **state)
 	setup(&c, &part, &w);
 	put(part, &w, P, 0);
 	put(part, &w, Q, 0);
-	assert_int_equal(berth_traffic_ready(&w, part, D, 1), 15); /* p's tensor alone */
-	assert_int_equal(berth_traffic_ready(&w, part, C, 1), 25); /* q's waits for p's: one channel */
-	assert_int_equal(berth_traffic_ready(&w, part, C, 1), 25); /* asking sends nothing */
-	assert_int_equal(berth_traffic_ready(&w, part, C, 0), 5);
+	assert_int_equal(berth_traffic_look(&w, D, 1).ready_ns, 15); /* p's tensor alone */
+	assert_int_equal(berth_traffic_look(&w, C, 1).ready_ns, 25); /* q's waits for p's: one channel */
+	assert_int_equal(berth_traffic_look(&w, C, 1).ready_ns, 25); /* asking sends nothing */
+	assert_int_equal(berth_traffic_look(&w, C, 0).ready_ns, 5);
 	assert_false(berth_traffic_sent(&w, c.g.in_tensor[c.g.op_in_off[C]], 1));
 	put(part, &w, C, 1);
 	assert_true(berth_traffic_sent(&w, c.g.in_tensor[c.g.op_in_off[C]], 1));
-	assert_int_equal(berth_traffic_ready(&w, part, D, 1), 15); /* it is there */
+	assert_int_equal(berth_traffic_look(&w, D, 1).ready_ns, 15); /* it is there */
 	assert_int_equal(berth_partial_length_ns(part), 26);
 	berth_traffic_reset(&w);
 	assert_false(berth_traffic_sent(&w, 0, 1));
@@ -78,11 +79,11 @@ static void test_gaps(void **state)
 	put(part, &w, P, 0);
 	put(part, &w, Q, 0);
 	put(part, &w, C, 1); /* carried from 50 to 60 */
-	assert_int_equal(berth_traffic_ready(&w, part, E, 1), 106); /* 46 ns do not fit from 5 to 50 */
+	assert_int_equal(berth_traffic_look(&w, E, 1).ready_ns, 106); /* 46 ns do not fit from 5 to 50 */
 	put(part, &w, D, 1);
 	assert_true(berth_traffic_sent(&w, c.g.in_tensor[c.g.op_in_off[D]], 1));
-	assert_int_equal(berth_traffic_ready(&w, part, D, 1), 50); /* 45 ns fit exactly */
-	assert_int_equal(berth_traffic_ready(&w, part, E, 1), 106);
+	assert_int_equal(berth_traffic_look(&w, D, 1).ready_ns, 50); /* 45 ns fit exactly */
+	assert_int_equal(berth_traffic_look(&w, E, 1).ready_ns, 106);
 	small_problem_free(&c);
 }
 
@@ -106,7 +107,7 @@ static void test_random_instances(void **state)
 			dev = berth_partial_dev(part, op) >= 0 ? berth_partial_dev(part, op) : dev;
 			berth_partial_ready(part, op, alone);
 			for (int32_t d = 0; d < c.p.n_devs; d++) {
-				int64_t ready = berth_traffic_ready(&w, part, op, d);
+				int64_t ready = berth_traffic_look(&w, op, d).ready_ns;
 				assert_true(ready >= alone[d]);
 				if (!c.s.contention)
 					assert_int_equal(ready, alone[d]);
