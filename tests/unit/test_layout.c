@@ -296,7 +296,7 @@ static void draw_timed(timed *w, uint64_t seed, bool measured)
 	for (int32_t i = 0; i < 2 * (FEW_LAYERS + 1); i++)
 		w->step_s[i] = (double)(500 + berth_rng_below(&rng, 6000)) / 1e9;
 	for (int32_t l = 0; l < FEW_LAYERS; l++)
-		w->state[l] = (int64_t)berth_rng_below(&rng, 2);
+		w->state[l] = (int64_t)berth_rng_below(&rng, (uint32_t)w->bytes[l] + 1);
 	for (int32_t k = 0; k < n_kinds && seed % 2; k++) {
 		w->x[0].kind[k].disk_bytes = w->x[1].kind[k].disk_bytes = (int64_t)berth_rng_below(&rng, 7);
 		w->x[0].kind[k].disk_byte_ns = w->x[1].kind[k].disk_byte_ns = 50 * berth_rng_below(&rng, 30);
