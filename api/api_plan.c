@@ -289,7 +289,7 @@ static berth_status export_plan(const berth_plan *plan, const char *target, cons
 	                         .t = &plan->t,
 	                         .theirs = theirs};
 	const berth_exporter *e;
-	berth_content model;
+	BERTH_MODEL(model);
 	berth_read_options words;
 	BERTH_TRY(berth_exporter_find(target, &e, err));
 	BERTH_TRY(api_plan_runs(plan, err));
@@ -298,9 +298,7 @@ static berth_status export_plan(const berth_plan *plan, const char *target, cons
 	BERTH_TRY(berth_model_map(file, &none, mem, &model, &words, err));
 	x.model = &model;
 	x.read = &words;
-	berth_status st = export_source(e, &x, path, mem, tmp, err);
-	berth_model_unmap(&model);
-	return st;
+	return export_source(e, &x, path, mem, tmp, err);
 }
 
 berth_status berth_plan_export(const berth_plan *plan, const char *target, const char *file,

@@ -412,12 +412,10 @@ static berth_status split(desk *d, const void *asked, berth_err *err)
 {
 	const splitting *x = asked;
 	const berth_read_options none = {.n_dims = 0};
-	berth_content model;
+	BERTH_MODEL(model);
 	berth_read_options read;
 	BERTH_TRY(berth_model_map(x->file, &none, d->mem, &model, &read, err));
-	berth_status st = split_content(d, x, &model, &read, err);
-	berth_model_unmap(&model);
-	return st;
+	return split_content(d, x, &model, &read, err);
 }
 
 berth_status berth_task_split(const char *file, const berth_machine *machine, const berth_options *options,

@@ -31,6 +31,14 @@ berth_status berth_json_check(const char *file, const char *text, size_t size, b
  * (with line:column), BERTH_ENOMEM. */
 berth_status berth_json_parse(const char *file, const char *text, size_t size, cJSON **out, berth_err *err);
 
+/* A document that what others wrote is read from, freed where its block ends. */
+#define BERTH_JSON_DOC(name) berth_json name __attribute__((unused, cleanup(berth_json_close_doc))) = {0}
+
+/* berth_json_parse_large into a BERTH_JSON_DOC. Fails: as that. */
+berth_status berth_json_open_doc(const char *file, const char *text, size_t size, berth_json *out,
+                                 berth_err *err);
+void berth_json_close_doc(berth_json *doc);
+
 /* "FILE: /pointer: " and the message. Always returns BERTH_EFORMAT. */
 berth_status berth_json_fail(const berth_json *at, berth_err *err, const char *fmt, ...) BERTH_PRINTF(3, 4);
 

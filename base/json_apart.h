@@ -18,3 +18,6 @@ typedef struct berth_json_text {
 berth_status berth_json_map(berth_reads kind, const char *path, const berth_sandbox *sandbox,
                             berth_arena *mem, berth_json_text *out, berth_err *err);
 void berth_json_unmap(berth_json_text *x);
+
+/* One that is undone where its block ends. */
+#define BERTH_JSON_TEXT(name) berth_json_text name __attribute__((unused, cleanup(berth_json_unmap))) = {0}

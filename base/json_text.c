@@ -463,6 +463,20 @@ berth_status berth_json_parse_large(const char *file, const char *text, size_t s
 	return *out ? BERTH_OK : berth_nomem(err);
 }
 
+berth_status berth_json_open_doc(const char *file, const char *text, size_t size, berth_json *out,
+                                 berth_err *err)
+{
+	cJSON *doc;
+	BERTH_TRY(berth_json_parse_large(file, text, size, &doc, err));
+	*out = (berth_json){.item = doc, .file = file};
+	return BERTH_OK;
+}
+
+void berth_json_close_doc(berth_json *doc)
+{
+	cJSON_Delete((cJSON *)(uintptr_t)doc->item);
+}
+
 /* ---- visits ---- */
 
 static berth_json child_of(const berth_json *list, const cJSON *item, int32_t i)

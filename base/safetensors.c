@@ -568,11 +568,7 @@ berth_status safetensors_decode(const char *file, const void *data, size_t size,
 	if (!same)
 		return berth_fail(err, BERTH_EFORMAT,
 		                  "%s: the SHA-256 does not match: the file is damaged or was changed", file);
-	cJSON *json;
-	BERTH_TRY(berth_json_parse_large(file, (const char *)bytes + LENGTH_BYTES, (size_t)len, &json, err));
-	const berth_json doc = {json, file, NULL, NULL, 0};
-	berth_status st = get_document(&doc, bytes + LENGTH_BYTES + len, size - LENGTH_BYTES - (size_t)len,
-	                               mem, out, err);
-	cJSON_Delete(json);
-	return st;
+	BERTH_JSON_DOC(doc);
+	BERTH_TRY(berth_json_open_doc(file, (const char *)bytes + LENGTH_BYTES, (size_t)len, &doc, err));
+	return get_document(&doc, bytes + LENGTH_BYTES + len, size - LENGTH_BYTES - (size_t)len, mem, out, err);
 }

@@ -442,12 +442,10 @@ berth_status cli_placement_read(cli *c, const char *path, const berth_graph *g, 
                                 berth_placement *out, berth_err *err)
 {
 	const char *warning;
-	cli_text x;
+	BERTH_JSON_TEXT(x);
 	BERTH_TRY(cli_json_map(c, BERTH_READS_PLAN, path, &x, err));
-	berth_status st = berth_placement_parse_json(path, x.text, x.size, g, s, &c->mem, &c->tmp, out,
-	                                             &warning, err);
-	berth_json_unmap(&x);
-	BERTH_TRY(st);
+	BERTH_TRY(berth_placement_parse_json(path, x.text, x.size, g, s, &c->mem, &c->tmp, out, &warning,
+	                                     err));
 	if (out->use)
 		BERTH_TRY(cli_note(c, err, "%s: a plan for both uses (%s): this is %.80s alone", path,
 		                   out->use, g->name));

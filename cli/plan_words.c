@@ -77,13 +77,12 @@ static berth_status knows_words(cli *c, const char *spec, bool *knows, berth_err
 {
 	const berth_read_options opt = cli_read_options(c);
 	berth_read_options words;
-	berth_content model;
+	BERTH_MODEL(model);
 	*knows = !berth_zoo_is_spec(spec);
 	if (!*knows || berth_module_file_length(spec))
 		return BERTH_OK;
 	BERTH_TRY(berth_model_map(spec, &opt, &c->mem, &model, &words, err));
 	*knows = berth_content_format(&model)->words;
-	berth_model_unmap(&model);
 	return BERTH_OK;
 }
 
@@ -257,30 +256,22 @@ static berth_status take_engine(const berth_json *all, taking *x, berth_err *err
 
 static berth_status take(taking *x, const char *text, size_t size, berth_err *err)
 {
-	cJSON *doc;
-	BERTH_TRY(berth_json_parse_large(x->path, text, size, &doc, err));
-	const berth_json all = {doc, x->path, NULL, NULL, 0};
-	berth_status st = take_words(&all, x, err);
-	if (st == BERTH_OK)
-		st = take_engine(&all, x, err);
-	if (st == BERTH_OK)
-		st = take_times(&all, x, err);
-	cJSON_Delete(doc);
-	return st;
+	BERTH_JSON_DOC(all);
+	BERTH_TRY(berth_json_open_doc(x->path, text, size, &all, err));
+	BERTH_TRY(take_words(&all, x, err));
+	BERTH_TRY(take_engine(&all, x, err));
+	return take_times(&all, x, err);
 }
 
 berth_status cli_plan_words_take(cli *c, const char *path, const char *spec, berth_err *err)
 {
 	berth_read_options given;
-	cli_text x;
+	BERTH_JSON_TEXT(x);
 	bool knows = spec && !berth_file_is_stream(spec);
 	if (knows)
 		BERTH_TRY(knows_words(c, spec, &knows, err));
 	if (knows)
 		BERTH_TRY(words_of(c, spec, &given, err));
 	BERTH_TRY(cli_json_map(c, BERTH_READS_PLAN, path, &x, err));
-	berth_status st = take(&(taking){c, path, knows ? &given : NULL, !spec && c->n_args > 1}, x.text,
-	                       x.size, err);
-	berth_json_unmap(&x);
-	return st;
+	return take(&(taking){c, path, knows ? &given : NULL, !spec && c->n_args > 1}, x.text, x.size, err);
 }

@@ -45,7 +45,7 @@ static berth_status read_plan(cli *c, const args *a, state *s, berth_err *err)
 {
 	berth_read_options opt = cli_read_options(c), words;
 	berth_import_source x = {.g = &s->g, .s = &s->s};
-	berth_content model;
+	BERTH_MODEL(model);
 	const char **theirs;
 	BERTH_TRY(export_devices_read(c, &a->device, &s->s, &theirs, err));
 	x.theirs = theirs;
@@ -54,9 +54,7 @@ static berth_status read_plan(cli *c, const args *a, state *s, berth_err *err)
 	BERTH_TRY(berth_model_map(a->model, &opt, &c->mem, &model, &words, err));
 	x.model = &model;
 	x.read = &words;
-	berth_status st = read_file(c, &x, s, err);
-	berth_model_unmap(&model);
-	return st;
+	return read_file(c, &x, s, err);
 }
 
 /* Where the system runs by a given order: that of the graph, as an engine's is not told. */

@@ -52,18 +52,12 @@ static berth_status name_in(cli *c, const berth_json *all, const char *key, cons
 /* For what the placement is. */
 static berth_status look_into(cli *c, filed *f, berth_err *err)
 {
-	cli_text x;
-	cJSON *doc;
+	BERTH_JSON_TEXT(x);
+	BERTH_JSON_DOC(all);
 	BERTH_TRY(cli_json_map(c, BERTH_READS_PLAN, f->path, &x, err));
-	berth_status st = berth_json_parse_large(f->path, x.text, x.size, &doc, err);
-	berth_json_unmap(&x);
-	BERTH_TRY(st);
-	const berth_json all = {doc, f->path, NULL, NULL, 0};
-	st = name_in(c, &all, "graph", &f->graph, err);
-	if (st == BERTH_OK)
-		st = name_in(c, &all, "system", &f->system, err);
-	cJSON_Delete(doc);
-	return st;
+	BERTH_TRY(berth_json_open_doc(f->path, x.text, x.size, &all, err));
+	BERTH_TRY(name_in(c, &all, "graph", &f->graph, err));
+	return name_in(c, &all, "system", &f->system, err);
 }
 
 static berth_status list_folder(cli *c, folder *x, berth_err *err)
@@ -221,7 +215,7 @@ static berth_status ask_of_file(cli *c, const berth_engine_rules *e, const char 
                                 berth_compare_plan *out, berth_err *err)
 {
 	berth_read_options opt = cli_read_options(c), words;
-	berth_content model;
+	BERTH_MODEL(model);
 	if (berth_file_is_stream(spec)) {
 		out->why = "it takes reading the model once more: not from a pipe";
 		return BERTH_OK;
@@ -230,9 +224,7 @@ static berth_status ask_of_file(cli *c, const berth_engine_rules *e, const char 
 	x.model = &model;
 	x.read = &words;
 	x.sandbox = cli_sandbox(c);
-	berth_status st = ask_engine(c, e, &x, out, err);
-	berth_model_unmap(&model);
-	return st;
+	return ask_engine(c, e, &x, out, err);
 }
 
 berth_status compare_plans_ask(cli *c, const compare_plans *x, const char *spec, const berth_problem *p,

@@ -19,14 +19,13 @@ static bool may_look(const char *spec)
 berth_status place_engine_choose(cli *c, const char *spec, place_engine *x, berth_err *err)
 {
 	berth_read_options opt = cli_read_options(c), words;
-	berth_content model;
+	BERTH_MODEL(model);
 	if (c->engine || !may_look(spec))
 		return BERTH_OK;
 	if (berth_model_map(spec, &opt, &c->mem, &model, &words, err) != BERTH_OK)
 		return err->code == BERTH_ENOMEM ? BERTH_ENOMEM : BERTH_OK; /* whoever reads it tells */
 	const char *format = berth_content_format(&model)->name;
 	const berth_engine_rules *e = berth_rules_of_format(format);
-	berth_model_unmap(&model);
 	if (!e || strcmp(format, e->format[0]) != 0) /* a graph file may hold anything */
 		return BERTH_OK;
 	if (!e->by_itself) {

@@ -85,12 +85,9 @@ static berth_status run(cli *c, berth_err *err)
 	BERTH_TRY(cli_instance_load(c, a.graph, a.on, &s.g, &s.s, NULL, err));
 	BERTH_TRY(cli_granularity_apply(c, &a.granularity, &s.g, err));
 	BERTH_TRY(berth_problem_new(&s.g, &s.s, &c->mem, &c->tmp, &s.p, err));
-	cli_text x;
+	BERTH_JSON_TEXT(x);
 	BERTH_TRY(cli_json_map(c, BERTH_READS_CERTIFICATE, c->args[0], &x, err));
-	berth_status st =
-		berth_certificate_parse(c->args[0], x.text, x.size, &s.p, &c->mem, &c->tmp, &s.c, err);
-	berth_json_unmap(&x);
-	BERTH_TRY(st);
+	BERTH_TRY(berth_certificate_parse(c->args[0], x.text, x.size, &s.p, &c->mem, &c->tmp, &s.c, err));
 	BERTH_TRY(judge(c, c->args[0], &s, err));
 	BERTH_TRY(tell_names(c, c->args[0], &s, err));
 	const berth_result *r = RESULT_NEW(&c->mem, certificate_document, CHECK);

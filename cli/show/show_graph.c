@@ -71,7 +71,7 @@ static berth_status load_parts(cli *c, const show_args *a, view *v, berth_err *e
 static berth_status join_one(cli *c, const char *text, view *v, berth_err *err)
 {
 	const char *eq = strchr(text, '='), *path = text, *device = NULL;
-	cli_text x;
+	BERTH_JSON_TEXT(x);
 	berth_graph timed;
 	bool there;
 	BERTH_TRY(berth_file_there(text, &there, err));
@@ -81,10 +81,8 @@ static berth_status join_one(cli *c, const char *text, view *v, berth_err *err)
 		BERTH_TRY(berth_got(device, err));
 	}
 	BERTH_TRY(cli_json_map(c, BERTH_READS_ORT_PROFILE, path, &x, err));
-	berth_status st = berth_graph_ort_times(path, x.text, x.size, device, &v->g, &c->mem, &c->tmp, &timed,
-	                                        &v->profile, err);
-	berth_json_unmap(&x);
-	BERTH_TRY(st);
+	BERTH_TRY(berth_graph_ort_times(path, x.text, x.size, device, &v->g, &c->mem, &c->tmp, &timed,
+	                                &v->profile, err));
 	v->g = timed;
 	v->has_profile = true;
 	return BERTH_OK;

@@ -111,29 +111,22 @@ static berth_status print_text(cli *c, const berth_result *r, const cJSON *doc, 
 static berth_status show(cli *c, const char *file, const char *text, size_t size, berth_err *err)
 {
 	counting counts = {.mem = &c->mem}, *x = &counts;
-	cJSON *doc;
-	BERTH_TRY(berth_json_parse_large(file, text, size, &doc, err));
-	berth_json at = {doc, file, NULL, NULL, 0};
-	berth_status st = read_counts(&at, x, err);
-	if (st == BERTH_OK) {
-		const berth_result *r = RESULT_NEW(&c->mem, show_placement_document, PLACEMENT);
-		st = cli_result(c, r, err);
-		if (st == BERTH_OK && cli_in_words(c))
-			st = print_text(c, r, doc, err);
-	}
-	cJSON_Delete(doc);
-	return st;
+	BERTH_JSON_DOC(at);
+	BERTH_TRY(berth_json_open_doc(file, text, size, &at, err));
+	const cJSON *doc = at.item;
+	BERTH_TRY(read_counts(&at, x, err));
+	const berth_result *r = RESULT_NEW(&c->mem, show_placement_document, PLACEMENT);
+	BERTH_TRY(cli_result(c, r, err));
+	return cli_in_words(c) ? print_text(c, r, doc, err) : BERTH_OK;
 }
 
 berth_status show_placement(cli *c, const show_args *a, berth_err *err)
 {
-	cli_text x;
+	BERTH_JSON_TEXT(x);
 	if (a->out)
 		return berth_fail(err, BERTH_EINVAL,
 		                  "show: option -o is for graphs and systems, but %s is a placement",
 		                  a->input);
 	BERTH_TRY(cli_json_map(c, BERTH_READS_PLAN, a->input, &x, err));
-	berth_status st = show(c, a->input, x.text, x.size, err);
-	berth_json_unmap(&x);
-	return st;
+	return show(c, a->input, x.text, x.size, err);
 }

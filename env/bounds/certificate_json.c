@@ -378,15 +378,12 @@ berth_status berth_certificate_parse(const char *file, const char *text, size_t 
                                      berth_err *err)
 {
 	reader r = {.p = p, .mem = mem, .tmp = tmp};
-	cJSON *tree;
-	BERTH_TRY(berth_json_parse_large(file, text, size, &tree, err));
+	BERTH_JSON_DOC(doc);
+	BERTH_TRY(berth_json_open_doc(file, text, size, &doc, err));
 	BERTH_SCRATCH(tmp);
-	berth_json doc = {.item = tree, .file = file};
-	berth_status st = tell_source(&r, read_document(&r, &doc, err), err);
-	cJSON_Delete(tree);
-	if (st == BERTH_OK)
-		*out = r.c;
-	return st;
+	BERTH_TRY(tell_source(&r, read_document(&r, &doc, err), err));
+	*out = r.c;
+	return BERTH_OK;
 }
 
 /* ---- writing ---- */

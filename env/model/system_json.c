@@ -249,18 +249,15 @@ static berth_status read_system(const berth_json *doc, system_reader *r, berth_e
 berth_status berth_system_parse_json(const char *file, const char *text, size_t size, berth_arena *mem,
                                      berth_arena *tmp, berth_system *out, berth_err *err)
 {
-	cJSON *doc;
-	BERTH_TRY(berth_json_parse_large(file, text, size, &doc, err));
-	berth_json at = {doc, file, NULL, NULL, 0};
+	BERTH_JSON_DOC(at);
+	BERTH_TRY(berth_json_open_doc(file, text, size, &at, err));
 	BERTH_SCRATCH(tmp);
 	system_reader r = {
 		.mem = mem, .tmp = tmp, .s = {.contention = true, .cost_model = &berth_cost_reference}};
 	berth_strmap_init(&r.devs, tmp);
 	berth_strmap_init(&r.channels, tmp);
 	berth_strmap_init(&r.pools, tmp);
-	berth_status st = read_system(&at, &r, err);
-	cJSON_Delete(doc);
-	if (st == BERTH_OK)
-		*out = r.s;
-	return st;
+	BERTH_TRY(read_system(&at, &r, err));
+	*out = r.s;
+	return BERTH_OK;
 }

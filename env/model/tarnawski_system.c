@@ -85,17 +85,13 @@ static berth_status read_system(const berth_json *doc, const char *file, const c
 berth_status berth_tarnawski_parse(const char *file, const char *text, size_t size, berth_arena *mem,
                                    berth_arena *tmp, berth_graph *g, berth_system *s, berth_err *err)
 {
-	cJSON *doc;
+	BERTH_JSON_DOC(at);
 	berth_graph graph;
 	berth_system system;
 	BERTH_TRY(berth_graph_parse_tarnawski(file, text, size, mem, tmp, &graph, err));
-	BERTH_TRY(berth_json_parse_large(file, text, size, &doc, err));
-	berth_json at = {doc, file, NULL, NULL, 0};
+	BERTH_TRY(berth_json_open_doc(file, text, size, &at, err));
 	BERTH_SCRATCH(tmp);
-	berth_status st = read_system(&at, file, graph.name, mem, tmp, &system, err);
-	cJSON_Delete(doc);
-	if (st != BERTH_OK)
-		return st;
+	BERTH_TRY(read_system(&at, file, graph.name, mem, tmp, &system, err));
 	*g = graph;
 	*s = system;
 	return BERTH_OK;

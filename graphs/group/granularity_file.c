@@ -118,23 +118,17 @@ berth_status berth_granularity_parse(const char *file, const char *text, size_t 
 {
 	reader r = {.g = g, .mem = mem, .tmp = tmp, .err = err};
 	BERTH_SCRATCH(tmp);
-	cJSON *doc;
-	BERTH_TRY(berth_json_parse_large(file, text, size, &doc, r.err));
-	berth_json root = {.item = doc, .file = file};
-	berth_status st = read_blocks(&r, &root);
-	if (st == BERTH_OK)
-		st = number(&r, out);
-	cJSON_Delete(doc);
-	return st;
+	BERTH_JSON_DOC(root);
+	BERTH_TRY(berth_json_open_doc(file, text, size, &root, err));
+	BERTH_TRY(read_blocks(&r, &root));
+	return number(&r, out);
 }
 
 berth_status berth_granularity_read(const char *path, const berth_sandbox *sandbox, const berth_graph *g,
                                     berth_arena *mem, berth_arena *tmp, berth_granularity *out,
                                     berth_err *err)
 {
-	berth_json_text x;
+	BERTH_JSON_TEXT(x);
 	BERTH_TRY(berth_json_map(BERTH_READS_BLOCKS, path, sandbox, mem, &x, err));
-	berth_status st = berth_granularity_parse(path, x.text, x.size, g, mem, tmp, out, err);
-	berth_json_unmap(&x);
-	return st;
+	return berth_granularity_parse(path, x.text, x.size, g, mem, tmp, out, err);
 }

@@ -105,7 +105,6 @@ static berth_status read_tensor(void *ctx, const berth_json *at, berth_err *err)
 static berth_status read_weights(adding *a, const char *data, size_t size, berth_err *err)
 {
 	uint64_t length = berth_file_little((const unsigned char *)data, LENGTH_BYTES);
-	cJSON *doc;
 	if (length > size - LENGTH_BYTES)
 		return berth_fail(
 			err, BERTH_EFORMAT,
@@ -114,12 +113,10 @@ static berth_status read_weights(adding *a, const char *data, size_t size, berth
 	BERTH_ARENA(own); /* the file may change meanwhile */
 	const char *header = berth_arena_strndup(&own, data + LENGTH_BYTES, (size_t)length);
 	BERTH_TRY(berth_got(header, err));
-	BERTH_TRY(berth_json_parse_large(a->file, header, (size_t)length, &doc, err));
-	const berth_json at = {.item = doc, .file = a->file};
-	berth_status st = cJSON_IsObject(doc) ? berth_json_each(&at, read_tensor, a, err)
-	                                      : berth_json_fail(&at, err, "expected an object");
-	cJSON_Delete(doc);
-	return st;
+	BERTH_JSON_DOC(at);
+	BERTH_TRY(berth_json_open_doc(a->file, header, (size_t)length, &at, err));
+	return cJSON_IsObject(at.item) ? berth_json_each(&at, read_tensor, a, err)
+	                               : berth_json_fail(&at, err, "expected an object");
 }
 
 /* ---- folders ---- */
@@ -323,15 +320,11 @@ berth_status hf_model_read(const berth_content *from, berth_arena *tmp, decoder_
 		return berth_fail(err, BERTH_EFORMAT,
 		                  "%s: expected model.safetensors, or its parts, beside it", from->name);
 	if (index) {
-		cJSON *doc;
+		BERTH_JSON_DOC(at);
 		berth_json map;
-		BERTH_TRY(berth_json_parse_large(index->name, index->data, index->size, &doc, err));
-		const berth_json at = {.item = doc, .file = index->name};
-		berth_status st = berth_json_object(&at, "weight_map", true, &map, err);
-		if (st == BERTH_OK)
-			st = berth_json_each(&map, check_indexed, &names, err);
-		cJSON_Delete(doc);
-		BERTH_TRY(st);
+		BERTH_TRY(berth_json_open_doc(index->name, index->data, index->size, &at, err));
+		BERTH_TRY(berth_json_object(&at, "weight_map", true, &map, err));
+		BERTH_TRY(berth_json_each(&map, check_indexed, &names, err));
 	}
 	return hf_model_check(out, err);
 }

@@ -192,14 +192,11 @@ static berth_status read_config(const berth_json *at, decoder_model *m, berth_er
 berth_status hf_model_new(const char *file, const char *text, size_t size, berth_arena *tmp, decoder_model *m,
                           berth_err *err)
 {
-	cJSON *doc;
+	BERTH_JSON_DOC(at);
 	*m = (decoder_model){.file = file, .tmp = tmp};
-	BERTH_TRY(berth_json_parse_large(file, text, size, &doc, err));
-	const berth_json at = {.item = doc, .file = file};
-	berth_status st = cJSON_IsObject(doc) ? read_config(&at, m, err)
-	                                      : berth_json_fail(&at, err, "expected an object");
-	cJSON_Delete(doc);
-	return st;
+	BERTH_TRY(berth_json_open_doc(file, text, size, &at, err));
+	return cJSON_IsObject(at.item) ? read_config(&at, m, err)
+	                               : berth_json_fail(&at, err, "expected an object");
 }
 
 /* ---- tensors ---- */

@@ -58,6 +58,9 @@ berth_status berth_model_map(const char *spec, const berth_read_options *opt, be
                              berth_content *out, berth_read_options *words, berth_err *err);
 void berth_model_unmap(const berth_content *c);
 
+/* One that is undone where its block ends. */
+#define BERTH_MODEL(name) berth_content name __attribute__((unused, cleanup(berth_model_unmap))) = {0}
+
 /* The graph that spec names. A file is mapped, so that only what the reader looks at is read. opt holds
  * words as if they stood in spec. The rest is as above. Also fails: BERTH_EINVAL (a bad zoo spec),
  * BERTH_EIO. */

@@ -93,15 +93,12 @@ static berth_status get_report(const berth_json *at, berth_arena *mem, berth_rea
 static berth_status read_report(const char *name, const char *text, size_t size, berth_arena *mem,
                                 berth_read_report *out, berth_err *err)
 {
-	cJSON *doc;
+	BERTH_JSON_DOC(at);
 	berth_read_report r = {0};
-	BERTH_TRY(berth_json_parse_large(name, text, size, &doc, err));
-	const berth_json at = {.item = doc, .file = name};
-	berth_status st = get_report(&at, mem, &r, err);
-	cJSON_Delete(doc);
-	if (st == BERTH_OK)
-		*out = r;
-	return st;
+	BERTH_TRY(berth_json_open_doc(name, text, size, &at, err));
+	BERTH_TRY(get_report(&at, mem, &r, err));
+	*out = r;
+	return BERTH_OK;
 }
 
 /* ---- both ---- */

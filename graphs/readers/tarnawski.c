@@ -149,17 +149,14 @@ static berth_status read_graph(const berth_json *doc, const char *file, berth_ar
 berth_status berth_graph_parse_tarnawski(const char *file, const char *text, size_t size, berth_arena *mem,
                                          berth_arena *tmp, berth_graph *out, berth_err *err)
 {
-	cJSON *doc;
+	BERTH_JSON_DOC(at);
 	berth_graph g;
-	BERTH_TRY(berth_json_parse_large(file, text, size, &doc, err));
-	berth_json at = {doc, file, NULL, NULL, 0};
+	BERTH_TRY(berth_json_open_doc(file, text, size, &at, err));
 	BERTH_SCRATCH(tmp);
-	berth_status st = cJSON_IsObject(doc) ? read_graph(&at, file, mem, tmp, &g, err)
-	                                      : berth_json_fail(&at, err, "expected an object");
-	cJSON_Delete(doc);
-	if (st == BERTH_OK)
-		*out = g;
-	return st;
+	BERTH_TRY(cJSON_IsObject(at.item) ? read_graph(&at, file, mem, tmp, &g, err)
+	                                  : berth_json_fail(&at, err, "expected an object"));
+	*out = g;
+	return BERTH_OK;
 }
 
 static berth_status parse_format(const berth_content *from, const berth_read_options *opt, berth_arena *mem,

@@ -329,15 +329,13 @@ berth_status task_graph_wfcommons(const task_graph *frame, const berth_content *
                                   berth_graph *out)
 {
 	reader r = {.pass = PASS_TASKS};
-	cJSON *doc;
+	BERTH_JSON_DOC(at);
 	BERTH_TRY(workflow_begin(&r.w, frame, from->name));
 	berth_strmap_init(&r.ids, frame->tmp);
 	berth_strmap_init(&r.machines, frame->tmp);
-	BERTH_TRY(berth_json_parse_large(from->name, from->data, from->size, &doc, frame->err));
-	const berth_json at = {.item = doc, .file = from->name};
-	berth_status st = read_all(&r, &at);
-	cJSON_Delete(doc);
-	return st == BERTH_OK ? workflow_finish(&r.w, from->name, mem, out) : st;
+	BERTH_TRY(berth_json_open_doc(from->name, from->data, from->size, &at, frame->err));
+	BERTH_TRY(read_all(&r, &at));
+	return workflow_finish(&r.w, from->name, mem, out);
 }
 
 static bool is_wfcommons(const char *data, size_t size)

@@ -391,16 +391,12 @@ berth_status berth_placement_parse_json(const char *file, const char *text, size
                                         const berth_system *s, berth_arena *mem, berth_arena *tmp,
                                         berth_placement *out, const char **warning, berth_err *err)
 {
-	cJSON *doc;
+	BERTH_JSON_DOC(at);
 	const char *said;
-	BERTH_TRY(berth_json_parse_large(file, text, size, &doc, err));
-	berth_json at = {doc, file, NULL, NULL, 0};
+	BERTH_TRY(berth_json_open_doc(file, text, size, &at, err));
 	BERTH_SCRATCH(tmp);
 	reader r = {.g = g, .s = s, .mem = mem, .tmp = tmp, .p = {.value = NAN, .lower_bound = NAN}};
-	berth_status st = read_placement(&at, &r, &said, err);
-	cJSON_Delete(doc);
-	if (st != BERTH_OK)
-		return st;
+	BERTH_TRY(read_placement(&at, &r, &said, err));
 	*out = r.p;
 	if (warning)
 		*warning = said;

@@ -144,13 +144,10 @@ static berth_status read_list(reading *r, const berth_json *all, berth_err *err)
 static berth_status read(berth_import *m, berth_arena *tmp, berth_err *err)
 {
 	reading r = {.m = m, .tmp = tmp};
-	cJSON *doc;
+	BERTH_JSON_DOC(all);
 	BERTH_TRY(berth_import_onnx_names(m, err));
-	BERTH_TRY(berth_json_parse_large(m->x->file, m->x->text, m->x->size, &doc, err));
-	const berth_json all = {.item = doc, .file = m->x->file};
-	berth_status st = read_list(&r, &all, err);
-	cJSON_Delete(doc);
-	return st;
+	BERTH_TRY(berth_json_open_doc(m->x->file, m->x->text, m->x->size, &all, err));
+	return read_list(&r, &all, err);
 }
 
 const berth_importer berth_import_ort = {

@@ -204,12 +204,8 @@ static berth_status read_member(void *ctx, const berth_json *at, berth_err *err)
 berth_status import_map_each(berth_import *m, import_map_visit *visit, void *ctx, berth_err *err)
 {
 	member_reading r = {m, visit, ctx};
-	cJSON *doc;
-	BERTH_TRY(berth_json_parse_large(m->x->file, m->x->text, m->x->size, &doc, err));
-	const berth_json all = {.item = doc, .file = m->x->file};
-	berth_status st = cJSON_IsObject(doc)
-	                          ? berth_json_each(&all, read_member, &r, err)
-	                          : berth_json_fail(&all, err, "expected an object of names and devices");
-	cJSON_Delete(doc);
-	return st;
+	BERTH_JSON_DOC(all);
+	BERTH_TRY(berth_json_open_doc(m->x->file, m->x->text, m->x->size, &all, err));
+	return cJSON_IsObject(all.item) ? berth_json_each(&all, read_member, &r, err)
+	                                : berth_json_fail(&all, err, "expected an object of names and devices");
 }

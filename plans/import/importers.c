@@ -236,15 +236,11 @@ berth_status berth_import_read_apart(const berth_import_source *x, const berth_s
 	taking t = {.x = x, .mem = mem};
 	const char *text;
 	size_t size;
-	cJSON *doc;
+	BERTH_JSON_DOC(all);
 	BERTH_SCRATCH(tmp);
-	berth_status st = berth_sandbox_run(sandbox, x->file, read_apart, &asked, tmp, &text, &size, err);
-	if (st == BERTH_OK && (st = berth_json_parse_large(x->file, text, size, &doc, err)) == BERTH_OK) {
-		const berth_json all = {.item = doc, .file = x->file};
-		st = take_plan(&t, &all, err);
-		cJSON_Delete(doc);
-	}
-	if (st == BERTH_OK)
-		*out = t.plan;
-	return st;
+	BERTH_TRY(berth_sandbox_run(sandbox, x->file, read_apart, &asked, tmp, &text, &size, err));
+	BERTH_TRY(berth_json_open_doc(x->file, text, size, &all, err));
+	BERTH_TRY(take_plan(&t, &all, err));
+	*out = t.plan;
+	return BERTH_OK;
 }

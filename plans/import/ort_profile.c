@@ -114,13 +114,9 @@ static berth_status read_event(void *ctx, const berth_json *at, berth_err *err)
 
 static berth_status read_events(reading *r, const char *text, size_t size, berth_err *err)
 {
-	cJSON *doc;
-	BERTH_TRY(berth_json_parse_large(r->file, text, size, &doc, err));
-	const berth_json list = {.item = doc, .file = r->file};
-	berth_status st = cJSON_IsArray(doc) ? berth_json_each(&list, read_event, r, err)
-	                                     : not_an_array(r, err);
-	cJSON_Delete(doc);
-	return st;
+	BERTH_JSON_DOC(list);
+	BERTH_TRY(berth_json_open_doc(r->file, text, size, &list, err));
+	return cJSON_IsArray(list.item) ? berth_json_each(&list, read_event, r, err) : not_an_array(r, err);
 }
 
 /* ---- times ---- */

@@ -59,7 +59,7 @@ static berth_status ask_engine(const finder *f, const char *spec, const berth_pr
 {
 	const berth_exporter *e = p->s->engine ? berth_exporter_for(p->s->engine) : NULL;
 	berth_read_options words;
-	berth_content model;
+	BERTH_MODEL(model);
 	berth_err own = {0};
 	int32_t *op_dev;
 	double bound;
@@ -75,7 +75,6 @@ static berth_status ask_engine(const finder *f, const char *spec, const berth_pr
 	                               .read = &words,
 	                               .sandbox = f->how->sandbox};
 	berth_status st = berth_export_best(e, &x, f->tmp, op_dev, &bound, &own);
-	berth_model_unmap(&model);
 	*told = st == BERTH_OK || st == BERTH_EINFEASIBLE;
 	*fits = st == BERTH_OK;
 	return st == BERTH_ENOMEM || st == BERTH_EIO ? berth_fail(err, st, "%s", own.msg) : BERTH_OK;
