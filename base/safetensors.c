@@ -324,15 +324,11 @@ static int tell_file(void *ctx, int fd)
 
 berth_status safetensors_write(const char *path, const safetensors_file *f, berth_arena *tmp, berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	teller t;
-	berth_status st = new_teller(f, tmp, &t, err);
-	if (st == BERTH_OK) {
-		seal(&t);
-		st = berth_file_write_told(path, tell_file, &t, true, err);
-	}
-	berth_arena_reset(tmp, mark);
-	return st;
+	BERTH_TRY(new_teller(f, tmp, &t, err));
+	seal(&t);
+	return berth_file_write_told(path, tell_file, &t, true, err);
 }
 
 /* ---- reading ---- */
@@ -570,5 +566,6 @@ berth_status safetensors_decode(const char *file, const void *data, size_t size,
 		                  "%s: the SHA-256 does not match: the file is damaged or was changed", file);
 	BERTH_JSON_DOC(doc);
 	BERTH_TRY(berth_json_open_doc(file, (const char *)bytes + LENGTH_BYTES, (size_t)len, &doc, err));
-	return get_document(&doc, bytes + LENGTH_BYTES + len, size - LENGTH_BYTES - (size_t)len, mem, out, err);
+	return get_document(&doc, bytes + LENGTH_BYTES + len, size - LENGTH_BYTES - (size_t)len, mem, out,
+	                    err);
 }

@@ -92,8 +92,6 @@ static berth_status solve(int32_t n_rows, int32_t n_cols, const double *a, const
 berth_status berth_simplex_max(int32_t n_rows, int32_t n_cols, const double *a, const double *limit,
                                const double *gain, berth_arena *tmp, double *x, double *value, berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = solve(n_rows, n_cols, a, limit, gain, tmp, x, value, err);
-	berth_arena_reset(tmp, mark);
-	return st;
+	BERTH_SCRATCH(tmp);
+	return solve(n_rows, n_cols, a, limit, gain, tmp, x, value, err);
 }

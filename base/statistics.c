@@ -215,16 +215,14 @@ static double *sorted(const double *x, int32_t n, berth_arena *tmp)
 
 double berth_median(const double *x, int32_t n, berth_arena *tmp)
 {
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	double *s = sorted(x, n, tmp);
-	double m = s ? (s[(n - 1) / 2] + s[n / 2]) / 2 : NAN;
-	berth_arena_reset(tmp, mark);
-	return m;
+	return s ? (s[(n - 1) / 2] + s[n / 2]) / 2 : NAN;
 }
 
 double berth_iqm(const double *x, int32_t n, berth_arena *tmp)
 {
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	double *s = sorted(x, n, tmp), sum = 0, weight = 0;
 	for (int32_t i = 0; s && i < n; i++) {
 		/* value i stands for [i, i + 1) of n; how much of it lies in the middle half? */
@@ -234,7 +232,6 @@ double berth_iqm(const double *x, int32_t n, berth_arena *tmp)
 			weight += share;
 		}
 	}
-	berth_arena_reset(tmp, mark);
 	return s ? sum / weight : NAN;
 }
 
@@ -250,7 +247,7 @@ berth_interval berth_bootstrap(const double *x, int32_t n,
                                double (*statistic)(const double *x, int32_t n, berth_arena *tmp),
                                berth_arena *tmp)
 {
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	berth_interval r = {statistic(x, n, tmp), NAN, NAN};
 	double *draw = berth_arena_alloc(tmp, (size_t)n, sizeof *draw),
 	       *all = berth_arena_alloc(tmp, RESAMPLES, sizeof *all);
@@ -265,7 +262,6 @@ berth_interval berth_bootstrap(const double *x, int32_t n,
 		r.low = all[RESAMPLES / 40];
 		r.high = all[RESAMPLES - 1 - RESAMPLES / 40];
 	}
-	berth_arena_reset(tmp, mark);
 	return r;
 }
 
@@ -333,7 +329,7 @@ static double signed_rank(double *x, int32_t n, berth_arena *tmp)
 
 double berth_signed_rank(const double *x, int32_t n, berth_arena *tmp)
 {
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
+	BERTH_SCRATCH(tmp);
 	double *differ = berth_arena_alloc(tmp, (size_t)n + 1, sizeof *differ), p = differ ? 1 : NAN;
 	int32_t n_differ = 0;
 	for (int32_t i = 0; differ && i < n; i++) {
@@ -344,7 +340,6 @@ double berth_signed_rank(const double *x, int32_t n, berth_arena *tmp)
 	}
 	if (!isnan(p) && n_differ > 0)
 		p = signed_rank(differ, n_differ, tmp);
-	berth_arena_reset(tmp, mark);
 	return p;
 }
 

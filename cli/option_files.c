@@ -246,12 +246,10 @@ static berth_status keep_off(const cli *c, const used_files *list, berth_err *er
 berth_status cli_check_named(cli *c, const char *text, const char *by, berth_err *err)
 {
 	used_files list = {0};
-	berth_arena_mark mark = berth_arena_get_mark(&c->tmp);
-	berth_status st = c->n_written ? add_input(c, &list, text, by, 0, err) : BERTH_OK;
-	if (st == BERTH_OK)
-		st = keep_off(c, &list, err);
-	berth_arena_reset(&c->tmp, mark);
-	return st;
+	BERTH_SCRATCH(&c->tmp);
+	if (c->n_written)
+		BERTH_TRY(add_input(c, &list, text, by, 0, err));
+	return keep_off(c, &list, err);
 }
 
 /* The file of that name beside the model; in c->tmp. NULL when memory runs out. */
@@ -277,10 +275,8 @@ static berth_status check_external(cli *c, const char *model, const berth_read_r
 
 berth_status cli_check_external(cli *c, const char *model, const berth_read_report *r, berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(&c->tmp);
-	berth_status st = c->n_written && r->n_external ? check_external(c, model, r, err) : BERTH_OK;
-	berth_arena_reset(&c->tmp, mark);
-	return st;
+	BERTH_SCRATCH(&c->tmp);
+	return c->n_written && r->n_external ? check_external(c, model, r, err) : BERTH_OK;
 }
 
 /* "-" for what leads to standard output by another name. */
@@ -389,13 +385,11 @@ static berth_status check_apart(cli *c, berth_err *err)
 
 berth_status cli_check_files(cli *c, berth_err *err)
 {
-	berth_arena_mark mark = berth_arena_get_mark(&c->tmp);
+	BERTH_SCRATCH(&c->tmp);
 	name_inputs(c);
-	berth_status st = check_streams(c, err);
-	if (st == BERTH_OK)
-		st = check_apart(c, err);
-	berth_arena_reset(&c->tmp, mark);
-	return st == BERTH_OK ? check_writable(c, err) : st;
+	BERTH_TRY(check_streams(c, err));
+	BERTH_TRY(check_apart(c, err));
+	return check_writable(c, err);
 }
 
 berth_status cli_read_lines(cli *c, const char *file, char **text, size_t *lines, berth_err *err)

@@ -200,10 +200,8 @@ berth_status train_curves_read(train_curves *x, const char *log, berth_arena *tm
 	BERTH_TRY(berth_file_there(log, &there, err));
 	if (!there)
 		return BERTH_OK;
-	berth_arena_mark mark = berth_arena_get_mark(tmp);
-	berth_status st = read_log(x, log, tmp, err);
-	berth_arena_reset(tmp, mark);
-	return st;
+	BERTH_SCRATCH(tmp);
+	return read_log(x, log, tmp, err);
 }
 
 /* Every how many points one is told. */

@@ -45,7 +45,7 @@ static berth_status walk_critical(cli *c, view *v, berth_err *err)
 	BERTH_TRY_NEW(&c->mem, v->g.n_types + 1, err, v->critical_type_ns);
 	if (berth_problem_feasible(&v->p, NULL) != BERTH_OK)
 		return BERTH_OK;
-	berth_arena_mark mark = berth_arena_get_mark(&c->tmp);
+	BERTH_SCRATCH(&c->tmp);
 	BERTH_TRY(berth_ceft_new(&v->p, &c->tmp, &ceft, err));
 	for (berth_ceft_step at = ceft.end; at.op >= 0; at = berth_ceft_before(&ceft, at)) {
 		v->critical_ops++;
@@ -54,7 +54,6 @@ static berth_status walk_critical(cli *c, view *v, berth_err *err)
 	}
 	v->critical_ns = ceft.length_ns;
 	v->transfer_ns = ceft.length_ns - computing;
-	berth_arena_reset(&c->tmp, mark);
 	return BERTH_OK;
 }
 

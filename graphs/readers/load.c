@@ -330,7 +330,7 @@ static berth_status load_file(const char *spec, const berth_read_options *opt, b
                               berth_arena *tmp, berth_graph *out, berth_read_report *report, berth_err *err)
 {
 	const char *path;
-	berth_content from;
+	BERTH_MODEL(from);
 	berth_read_options with_words;
 	berth_read_report r = {0};
 	BERTH_TRY(berth_graph_split(spec, opt, tmp, &path, &with_words, err));
@@ -339,17 +339,13 @@ static berth_status load_file(const char *spec, const berth_read_options *opt, b
 	BERTH_TRY(check_module(path, err));
 	BERTH_TRY(berth_model_map(spec, opt, tmp, &from, &with_words, err));
 	from.once = !from.format;
-	berth_status st = berth_graph_parse_content(&from, &with_words, mem, tmp, out, &r, err);
-	if (st == BERTH_OK)
-		st = tell_parts(&from, mem, &r, err);
-	if (st == BERTH_OK)
-		st = rename_graph(out, with_words.name, mem, err);
-	if (st == BERTH_OK)
-		st = berth_graph_doubts(out, mem, tmp, &r, err);
-	berth_model_unmap(&from);
-	if (st == BERTH_OK && report)
+	BERTH_TRY(berth_graph_parse_content(&from, &with_words, mem, tmp, out, &r, err));
+	BERTH_TRY(tell_parts(&from, mem, &r, err));
+	BERTH_TRY(rename_graph(out, with_words.name, mem, err));
+	BERTH_TRY(berth_graph_doubts(out, mem, tmp, &r, err));
+	if (report)
 		*report = r;
-	return st;
+	return BERTH_OK;
 }
 
 /* The word name=N leaves *spec; *name is NULL where it has none. */

@@ -206,6 +206,7 @@ berth_status import_map_each(berth_import *m, import_map_visit *visit, void *ctx
 	member_reading r = {m, visit, ctx};
 	BERTH_JSON_DOC(all);
 	BERTH_TRY(berth_json_open_doc(m->x->file, m->x->text, m->x->size, &all, err));
-	return cJSON_IsObject(all.item) ? berth_json_each(&all, read_member, &r, err)
-	                                : berth_json_fail(&all, err, "expected an object of names and devices");
+	return cJSON_IsObject(all.item)
+	               ? berth_json_each(&all, read_member, &r, err)
+	               : berth_json_fail(&all, err, "expected an object of names and devices");
 }
