@@ -126,7 +126,8 @@ static void make_kinds(const machine *m, int n, int64_t times, berth_arena *mem,
 		for (int f = 0; f < LAYERS; f++)
 			for (int t = f + 1; t <= LAYERS && t - f <= MOST; t++)
 				per_s[f * (LAYERS + 1) + t] = m[k].per_s[t - f - 1];
-		kind[k] = (berth_layout_kind){.name = m[k].name, .n_nodes = m[k].n * times, .per_s = per_s};
+		kind[k] = (berth_layout_kind){
+			.name = m[k].name, .n_nodes = m[k].n * times, .now.per_s = per_s};
 	}
 }
 

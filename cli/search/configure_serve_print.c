@@ -105,7 +105,7 @@ static double kept_or_null(const serve_short *why, int i)
 	K(NUMBER, "layout_per_s", "samples/s",                                                               \
 	  "or requests/s, with [layers held singly](clusters.md#layers-held-singly)", v->layout.per_s)       \
 	IF(!v->requests, NUMBER, "layout_latency_s", "s", "of a sample on the way that takes longest",       \
-	   v->layout.time_s)                                                                                 \
+	   v->layout.time_s[0])                                                                              \
 	IF(serve_has_layouts(v), NUMBER_OR_NULL, "layout_bound_per_s", "samples/s",                          \
 	   "of any layout that keeps the limit at most; null: interrupted", v->layout.bound_per_s)           \
 	IF(v->requests, BOOL, "apart", "", "of `layout`: some nodes read and others answer", v->apart)       \
@@ -354,7 +354,7 @@ static berth_status print_layout(cli *c, const view *v, berth_err *err)
 	const berth_layers *l = &v->layout;
 	char a[32], b[32];
 	cli_say("%s on %s, layers held singly: %.4g samples/s, each in %s at most; ", c->args[0], v->s.name,
-	        l->per_s, berth_text_seconds(b, l->time_s));
+	        l->per_s, berth_text_seconds(b, l->time_s[0]));
 	if (isfinite(l->bound_per_s))
 		cli_say("no layout%s has more than %.4g (%s less here)\n",
 		        v->most_s > 0 ? " within the limit" : "", l->bound_per_s,

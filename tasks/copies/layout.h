@@ -10,28 +10,44 @@
 
 #include "arena.h"
 
-enum { BERTH_MOST_LAYOUT_LAYERS = 512, BERTH_MOST_LAYOUT_KINDS = 8 /* that have times */ };
+enum {
+	BERTH_MOST_LAYOUT_LAYERS = 512,
+	BERTH_MOST_LAYOUT_KINDS = 8, /* that have times */
+	BERTH_MOST_LAYOUT_LIMITS = 2
+};
+
+/* Of a node that holds the layers from .. to-1: each is [(n_layers+1)^2], at [from * (n_layers+1) + to]. */
+typedef struct berth_layout_rates {
+	double *per_s;      /* requests a second; 0: it does not hold them */
+	double *most_per_s; /* however the others are laid; of a mode alone */
+	/* By limit, seconds that a request which comes to such a node, at any layer, is there; NULL: none */
+	double *time_s[BERTH_MOST_LAYOUT_LIMITS];
+	/* That per_s is at; from its disk in each step. NULL: nobody asks */
+	int64_t *batch, *read_bytes;
+	/* Whose links hold for what it passes on, and for what it gets; NULL: the first */
+	int32_t *link_out, *link_in;
+} berth_layout_rates;
 
 /* Equal nodes. */
 typedef struct berth_layout_kind {
 	const char *name;
 	int64_t n_nodes;
-	/* [(n_layers+1)^2] at [from * (n_layers+1) + to]: requests a second of a node that holds the layers
-	 * from .. to-1; 0: it does not. */
-	const double *per_s;
-	/* [same] seconds that a request which comes to such a node, at any layer, is there and on its way on;
-	 * NULL: none */
-	const double *time_s;
-	/* What the bound goes by: [n_most][same] rates of such a node however the others are laid, each in
-	 * one way to use it (with batches of most_batch [n_most] requests, all of which then take batch /
-	 * rate there; where it cannot hold some layers it can hold none that has these within); 0: per_s. */
-	const double *most_per_s, *most_batch;
-	int32_t n_most;
-	const int64_t *batch; /* [as per_s] that per_s is at; NULL: nobody asks */
-	/* [as per_s] whose links hold for what it passes on, and for what it gets; NULL: the first */
-	const int32_t *link_out, *link_in;
-	const int64_t *read_bytes; /* [as per_s] from its disk in each step; NULL: nobody asks */
+	berth_layout_rates now; /* of ranges' modes, as berth_layout_choose has them */
+	/* Ways to use such a node, as by steps of a batch: where it cannot hold some layers in one it can
+	 * hold none that has these within. None: now stands, and the bound goes by it */
+	const berth_layout_rates *mode; /* [n_modes] */
+	int32_t n_modes;
+	double *least_s[BERTH_MOST_LAYOUT_LIMITS]; /* [as time_s] of any mode; INFINITY: it cannot */
 } berth_layout_kind;
+
+/* Of the time that requests take through all layers. */
+typedef struct berth_layout_limit {
+	double most_s;        /* 0: none */
+	const double *link_s; /* [as link_per_s] on the way, by link_out; NULL: no time */
+	/* [n_layers+1] when layers are due: a range has no mode that takes longer from its first to its last;
+	 * NULL: nobody has said */
+	const double *due_s;
+} berth_layout_limit;
 
 typedef struct berth_layout_task {
 	int32_t n_layers, n_kinds;
@@ -40,15 +56,27 @@ typedef struct berth_layout_task {
 	 * other together, and that one of the other gets from all of the one; INFINITY: no limit; 0: no link.
 	 * NULL: no limits */
 	const double *link_per_s;
+	int32_t n_links; /* 0: one */
 	bool aligned;
-	double most_s; /* that a request may take through all layers; 0: no limit. The bound alone knows it */
+	berth_layout_limit limit[BERTH_MOST_LAYOUT_LIMITS];
+	int32_t n_limits; /* that kinds have times for */
+	bool strict;      /* no request goes on that would pass a group's last layer later than that is due */
 	/* Its time and its cancel end a search, with what it has, and a bound, as berth_layout_over says;
 	 * NULL: nothing does */
 	const struct berth_search_cfg *cfg;
-	bool spare;           /* the user may end it before it has anything: another answer is there */
-	const double *link_s; /* [as link_per_s] that a request is on the way, by link_out; NULL: no time */
-	int32_t n_links;      /* 0: one */
+	bool spare; /* the user may end it before it has anything: another answer is there */
 } berth_layout_task;
+
+/* No mode fits yet: with berth_layout_offer one is put where no better one of the same number is. link: of
+ * both directions. In mem. Fails: BERTH_ENOMEM. */
+berth_status berth_layout_kind_new(berth_layout_kind *out, const char *name, int64_t n_nodes,
+                                   int32_t n_layers, int32_t n_modes, berth_arena *mem, berth_err *err);
+void berth_layout_offer(const berth_layout_kind *d, int32_t n_layers, int32_t mode, int32_t from, int32_t to,
+                        double per_s, double most_per_s, const double *time_s, int64_t batch,
+                        int64_t read_bytes, int32_t link);
+
+/* Of each range the mode with the largest rate of those that are done when they are due. */
+void berth_layout_choose(const berth_layout_task *x);
 
 /* n nodes of a kind with the layers from .. to-1. */
 typedef struct berth_layout_group {
@@ -66,14 +94,17 @@ typedef struct berth_layout_way {
 } berth_layout_way;
 
 typedef struct berth_layers {
-	double per_s;       /* requests a second */
-	double bound_per_s; /* no layout has more (raised by 1e-9) */
-	double time_s;      /* of a request on the way that takes longest */
-	double quickest_s;  /* no request passes all layers quicker, of any layout; 0: nobody has said */
+	double per_s;                            /* requests a second */
+	double bound_per_s;                      /* no layout has more (raised by 1e-9) */
+	double time_s[BERTH_MOST_LAYOUT_LIMITS]; /* of a request on the way that takes longest, by limit */
+	double quickest_s; /* no request passes all layers quicker, of any layout; 0: nobody has said */
 	int32_t n_groups, n_ways;
 	berth_layout_group *group; /* ascending by their first layer; what adds nothing is left out */
 	berth_layout_way *way;
 } berth_layers;
+
+/* Does no way take longer than it may? */
+bool berth_layout_keeps(const berth_layout_task *x, const berth_layers *l);
 
 /* The flow of given groups: their per_s, batch and read_bytes, all ways, and the sum, in *per_s. Exact, to
  * 2^-49 of the sum of all nodes' rates. out->group is read and written; ways in mem. tmp: scratch, another
@@ -82,15 +113,10 @@ typedef struct berth_layers {
 berth_status berth_layout_flow(const berth_layout_task *x, berth_layers *out, berth_arena *mem,
                                berth_arena *tmp, berth_err *err);
 
-/* Of a flow's ways the one that takes longest, by time_s and link_s or by other such tables, time_s
- * [n_kinds]. tmp is scratch, reset at exit. Fails: BERTH_ENOMEM. */
-berth_status berth_layout_longest(const berth_layout_task *x, const berth_layers *l, double *const *time_s,
-                                  const double *link_s, berth_arena *tmp, double *longest_s, berth_err *err);
-
-/* The least that a request takes through all layers by such tables, of at most BERTH_MOST_LAYOUT_KINDS;
- * INFINITY where a node cannot hold the range, whatever per_s says; INFINITY: none can. No way where the
- * first link_per_s is 0. O(kinds * ranges). */
-double berth_layout_quickest(const berth_layout_task *x, double *const *time_s, const double *link_s);
+/* The least that a request takes through all layers, as a limit counts; INFINITY: none can. done_s
+ * [n_layers+1], may be NULL: and through the first ones. No way where the first link_per_s is 0.
+ * O(kinds * ranges). */
+double berth_layout_quickest(const berth_layout_task *x, int32_t limit, double *done_s);
 
 /* A group on a path, and the layers from .. to-1 that it runs there: it may hold more. */
 typedef struct berth_layout_stage {
@@ -113,7 +139,7 @@ typedef struct berth_layout_path {
 berth_status berth_layout_paths(const berth_layers *l, berth_arena *mem, berth_arena *tmp,
                                 berth_layout_path **path, int32_t *n_paths, berth_err *err);
 
-/* Requests a second that no layout can have more of, whatever the links, that keeps x->most_s. tmp is
+/* Requests a second that no layout can have more of, whatever the links, that keeps all limits. tmp is
  * scratch. Fails: BERTH_ENOMEM. O(kinds * ranges). */
 berth_status berth_layout_bound(const berth_layout_task *x, berth_arena *tmp, double *per_s, berth_err *err);
 
@@ -137,10 +163,17 @@ const struct berth_search_cfg *berth_layout_part(const struct berth_search_cfg *
                                                  struct berth_search_cfg *part);
 
 /* A layout of many requests a second: ruin and recreate for a flow that is asked for, which rises as long as
- * it is reached. start: groups to begin with, and the bound if that is known; may be NULL. effort: tries for
- * each flow asked for, 1 or more. In mem; tmp as above. Work grows with the kinds, not with the nodes. Fails:
+ * it is reached. Where that keeps no limit, others by when layers are due. start: groups to begin with, and
+ * the bound if that is known; may be NULL. effort: tries for each flow asked for, 1 or more. In mem; tmp as
+ * above. Work grows with the kinds, not with the nodes. Fails:
  * BERTH_EINVAL (no layers, more than BERTH_MOST_LAYOUT_LAYERS, a rate that is not finite or is negative,
  * naming it), BERTH_ENOMEM. per_s is 0 where the layers fit nowhere together. */
 berth_status berth_layout_search(const berth_layout_task *x, const berth_layers *start, int32_t effort,
                                  uint64_t seed, berth_arena *mem, berth_arena *tmp, berth_layers *out,
                                  berth_err *err);
+
+/* Shared by layout_limits.c and layout_search.c: the search by what layers are due and modes are chosen;
+ * start as above, not NULL. */
+berth_status layout_check(const berth_layout_task *x, berth_err *err);
+berth_status layout_ruin(const berth_layout_task *x, const berth_layers *start, int32_t effort, uint64_t seed,
+                         berth_arena *mem, berth_arena *tmp, berth_layers *out, berth_err *err);

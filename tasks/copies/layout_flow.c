@@ -16,7 +16,7 @@ static int64_t whole_rate(double per_s, double units)
 
 static double rate_of(const berth_layout_task *x, const berth_layout_group *g)
 {
-	return x->kind[g->kind].per_s[g->from * (x->n_layers + 1) + g->to];
+	return x->kind[g->kind].now.per_s[g->from * (x->n_layers + 1) + g->to];
 }
 
 static berth_status check_groups(const berth_layout_task *x, const berth_layers *l, berth_err *err)
@@ -44,19 +44,33 @@ static berth_status check_groups(const berth_layout_task *x, const berth_layers 
 	return BERTH_OK;
 }
 
-/* May a request that is done at the end of a go to b? */
-static bool follows(const berth_layout_task *x, const berth_layout_group *a, const berth_layout_group *b)
-{
-	return x->aligned ? a->to == b->from : b->from <= a->to && a->to < b->to;
-}
-
 /* The place in link_per_s and link_s of what a group passes on to nodes of kind to, or gets from such. */
 static int32_t link_at(const berth_layout_task *x, const berth_layout_group *g, int32_t other, bool gets)
 {
-	const berth_layout_kind *k = &x->kind[g->kind];
+	const berth_layout_rates *k = &x->kind[g->kind].now;
 	const int32_t *link = gets ? k->link_in : k->link_out;
 	int32_t at = link ? link[g->from * (x->n_layers + 1) + g->to] : 0, from = gets ? other : g->kind;
 	return (at * x->n_kinds + from) * x->n_kinds + (gets ? g->kind : other);
+}
+
+/* Seconds from the end of a, NULL: the source, to that of b. */
+static double time_from(const berth_layout_task *x, int32_t limit, const berth_layout_group *a,
+                        const berth_layout_group *b)
+{
+	const double *time_s = x->kind[b->kind].now.time_s[limit], *link_s = x->limit[limit].link_s;
+	return (time_s ? time_s[b->from * (x->n_layers + 1) + b->to] : 0) +
+	       (a && link_s ? link_s[link_at(x, a, b->kind, false)] : 0);
+}
+
+/* May a request that is done at the end of a go to b? */
+static bool follows(const berth_layout_task *x, const berth_layout_group *a, const berth_layout_group *b)
+{
+	bool yes = x->aligned ? a->to == b->from : b->from <= a->to && a->to < b->to;
+	for (int32_t i = 0; i < x->n_limits && yes && x->strict; i++) {
+		const double *due_s = x->limit[i].due_s;
+		yes = !due_s || time_from(x, i, a, b) <= (due_s[b->to] - due_s[a->to]) * (1 + 1e-9);
+	}
+	return yes;
 }
 
 /* A group's ports to and from each kind, behind the nodes of groups. */
@@ -128,7 +142,7 @@ static berth_status read_ways(const berth_layout_task *x, const berth_flow *f, d
 	out->n_ways = 0;
 	for (int32_t i = 0; i < out->n_groups; i++) {
 		berth_layout_group *g = &out->group[i];
-		const int64_t *batch = x->kind[g->kind].batch, *read = x->kind[g->kind].read_bytes;
+		const int64_t *batch = x->kind[g->kind].now.batch, *read = x->kind[g->kind].now.read_bytes;
 		int32_t at = g->from * (x->n_layers + 1) + g->to;
 		g->per_s = (double)f->room[2 * i + 1] / units;
 		g->batch = batch ? batch[at] : 0;
@@ -146,13 +160,12 @@ static berth_status read_ways(const berth_layout_task *x, const berth_flow *f, d
 	return BERTH_OK;
 }
 
-/* Each way leads to a group that ends later. */
-berth_status berth_layout_longest(const berth_layout_task *x, const berth_layers *l, double *const *time_s,
-                                  const double *link_s, berth_arena *tmp, double *longest_s, berth_err *err)
+/* Of the way that takes longest, as a limit counts. Each way leads to a group that ends later. */
+static berth_status find_longest(const berth_layout_task *x, const berth_layers *l, int32_t limit,
+                                 berth_arena *tmp, double *longest_s, berth_err *err)
 {
 	bool more = true;
 	double *at_s;
-	link_s = time_s ? link_s : x->link_s;
 	BERTH_SCRATCH(tmp);
 	*longest_s = 0;
 	BERTH_TRY_NEW(tmp, l->n_groups + 1, err, at_s);
@@ -160,14 +173,10 @@ berth_status berth_layout_longest(const berth_layout_task *x, const berth_layers
 		more = false;
 		for (int32_t i = 0; i < l->n_ways; i++) {
 			const berth_layout_way *w = &l->way[i];
-			const berth_layout_group *g = w->to < 0 ? NULL : &l->group[w->to];
-			double now = w->from < 0 ? 0 : at_s[w->from];
-			const double *own_s = !g ? NULL : time_s ? time_s[g->kind] : x->kind[g->kind].time_s;
-			now += own_s ? own_s[g->from * (x->n_layers + 1) + g->to] : 0;
-			now += link_s && g && w->from >= 0
-			               ? link_s[link_at(x, &l->group[w->from], g->kind, false)]
-			               : 0;
-			double *to = g ? &at_s[w->to] : longest_s;
+			const berth_layout_group *from = w->from < 0 ? NULL : &l->group[w->from];
+			double now = (from ? at_s[w->from] : 0) +
+			             (w->to < 0 ? 0 : time_from(x, limit, from, &l->group[w->to]));
+			double *to = w->to < 0 ? longest_s : &at_s[w->to];
 			more |= now > *to;
 			*to = fmax(*to, now);
 		}
@@ -193,45 +202,9 @@ berth_status berth_layout_flow(const berth_layout_task *x, berth_layers *out, be
 	BERTH_TRY(join_groups(x, out, &f, &units, &first, tmp, err));
 	berth_flow_max(&f, 0, 1, to_the_end, NULL);
 	BERTH_TRY(read_ways(x, &f, units, first, out, mem, err));
-	return berth_layout_longest(x, out, NULL, NULL, tmp, &out->time_s, err);
-}
-
-/* From a node of kind o on to one of kind k, by the links that are quickest. */
-static double least_way_s(const berth_layout_task *x, const double *link_s, int32_t o, int32_t k)
-{
-	int32_t n = x->n_kinds, at = o * n + k;
-	double least = link_s ? INFINITY : 0;
-	for (int32_t i = 0; link_s && i < berth_max(x->n_links, 1); i++)
-		least = fmin(least, link_s[i * n * n + at]);
-	return x->link_per_s && x->link_per_s[at] <= 0 ? INFINITY : least;
-}
-
-double berth_layout_quickest(const berth_layout_task *x, double *const *time_s, const double *link_s)
-{
-	double at_s[BERTH_MOST_LAYOUT_LAYERS + 1][BERTH_MOST_LAYOUT_KINDS] = {{0}}, /* comes to a node there
-	                                                                             */
-		way_s[BERTH_MOST_LAYOUT_KINDS][BERTH_MOST_LAYOUT_KINDS];
-	int32_t L = x->n_layers;
-	for (int32_t o = 0; o < x->n_kinds; o++)
-		for (int32_t k = 0; k < x->n_kinds; k++)
-			way_s[o][k] = least_way_s(x, link_s, o, k);
-	double best = INFINITY;
-	for (int32_t t = 1; t <= L; t++) {
-		double done_s[BERTH_MOST_LAYOUT_KINDS];
-		best = INFINITY;
-		for (int32_t k = 0; k < x->n_kinds; k++) {
-			done_s[k] = INFINITY;
-			for (int32_t f = 0; f < t && x->kind[k].n_nodes > 0; f++)
-				done_s[k] = fmin(done_s[k], at_s[f][k] + time_s[k][f * (L + 1) + t]);
-			best = fmin(best, done_s[k]);
-		}
-		for (int32_t k = 0; k < x->n_kinds; k++) {
-			at_s[t][k] = INFINITY;
-			for (int32_t o = 0; o < x->n_kinds; o++)
-				at_s[t][k] = fmin(at_s[t][k], done_s[o] + way_s[o][k]);
-		}
-	}
-	return best;
+	for (int32_t i = 0; i < BERTH_MOST_LAYOUT_LIMITS; i++)
+		BERTH_TRY(find_longest(x, out, i, tmp, &out->time_s[i], err));
+	return BERTH_OK;
 }
 
 /* ---- the bound ---- */
@@ -241,20 +214,31 @@ static bool is_over(const berth_layout_task *x)
 	return berth_layout_over(x->cfg, NULL, 0, 0);
 }
 
-/* In the i-th way to use a node of d, however long a request is there; 0: it cannot, nor hold more. */
+/* In the i-th mode of a node of d, however long a request is there; 0: it cannot, nor hold more. */
 static double held_rate(const berth_layout_task *x, const berth_layout_kind *d, int32_t i, int32_t from,
                         int32_t to)
 {
-	int32_t L = x->n_layers, at = from * (L + 1) + to;
-	return d->n_most ? d->most_per_s[i * (L + 1) * (L + 1) + at] : d->per_s[at];
+	int32_t at = from * (x->n_layers + 1) + to;
+	return d->n_modes ? d->mode[i].most_per_s[at] : d->now.per_s[at];
+}
+
+static double mode_time(const berth_layout_task *x, const berth_layout_kind *d, int32_t limit, int32_t i,
+                        int32_t from, int32_t to)
+{
+	bool any = d->n_modes && limit < x->n_limits && d->mode[i].time_s[limit];
+	return any ? d->mode[i].time_s[limit][from * (x->n_layers + 1) + to] : 0;
 }
 
 /* 0 also where a request would be there for longer than it may: with more layers it may be there shorter. */
 static double most_rate(const berth_layout_task *x, const berth_layout_kind *d, int32_t i, int32_t from,
                         int32_t to)
 {
-	double per_s = held_rate(x, d, i, from, to);
-	return d->n_most && d->most_batch[i] > per_s * x->most_s * (1 + 1e-9) && x->most_s > 0 ? 0 : per_s;
+	for (int32_t l = 0; l < x->n_limits; l++) {
+		double most_s = x->limit[l].most_s;
+		if (most_s > 0 && mode_time(x, d, l, i, from, to) > most_s * (1 + 1e-9))
+			return 0;
+	}
+	return held_rate(x, d, i, from, to);
 }
 
 /* Prices of layers, as sums of the first ones, and of the time that a request may take; together 1 less
@@ -262,35 +246,36 @@ static double most_rate(const berth_layout_task *x, const berth_layout_kind *d, 
 typedef struct prices {
 	const double *sum;
 	double time;
+	int32_t limit;
 } prices;
 
 /* The most that all nodes can gain, a node no more of each layer than the share of F that it takes, and less
  * what the requests' time there costs. used [n_layers+1], may be NULL: has what they take, of time last. */
 static double most_gain(const berth_layout_task *x, prices p, double F, double *used)
 {
-	double all = 0;
+	double all = 0, most_s = x->limit[p.limit].most_s;
 	int32_t L = x->n_layers;
 	for (int32_t k = 0; k < x->n_kinds; k++) {
 		const berth_layout_kind *d = &x->kind[k];
 		double best = 0, share = 0, best_s = 0;
 		int32_t from = 0, to = 0;
-		for (int32_t i = 0; i < berth_max(d->n_most, 1); i++) {
-			double batch = x->most_s > 0 && d->n_most ? d->most_batch[i] / x->most_s : 0;
+		for (int32_t i = 0; i < berth_max(d->n_modes, 1); i++)
 			for (int32_t f = 0; f < L; f++)
 				for (int32_t t = f + 1; t <= L && held_rate(x, d, i, f, t) > 0; t++) {
 					double per_s = most_rate(x, d, i, f, t), s = fmin(per_s / F, 1);
-					if (per_s <= 0)
+					if (s * (p.sum[t] - p.sum[f]) <= best)
 						continue;
-					double w = s * (p.sum[t] - p.sum[f] - p.time * batch / per_s);
+					double part =
+						p.time > 0 ? mode_time(x, d, p.limit, i, f, t) / most_s : 0;
+					double w = s * (p.sum[t] - p.sum[f] - p.time * part);
 					if (w <= best)
 						continue;
 					best = w;
 					share = s;
-					best_s = batch / per_s;
+					best_s = part;
 					from = f;
 					to = t;
 				}
-		}
 		all += (double)d->n_nodes * best;
 		for (int32_t l = from; used && l < to; l++)
 			used[l] += (double)d->n_nodes * share;
@@ -417,7 +402,7 @@ static berth_status bound_by_layers(const berth_layout_task *x, double *per_s, b
 	for (int32_t k = 0; k < x->n_kinds; k++)
 		for (int32_t n = 1; n <= L && x->kind[k].n_nodes > 0; n++) {
 			double *best = &c.best[k * (L + 1) + n];
-			for (int32_t i = 0; i < berth_max(x->kind[k].n_most, 1); i++)
+			for (int32_t i = 0; i < berth_max(x->kind[k].n_modes, 1); i++)
 				for (int32_t f = 0; f + n <= L; f++)
 					*best = fmax(*best, most_rate(x, &x->kind[k], i, f, f + n));
 			c.price[k] = fmax(c.price[k], n * *best);
@@ -442,7 +427,7 @@ static void first_weights(const berth_layout_task *x, double *weight, double *be
 	for (int32_t k = 0; k < x->n_kinds; k++) {
 		const berth_layout_kind *d = &x->kind[k];
 		BERTH_CLEAR(best, L);
-		for (int32_t i = 0; i < berth_max(d->n_most, 1); i++)
+		for (int32_t i = 0; i < berth_max(d->n_modes, 1); i++)
 			for (int32_t f = 0; f < L; f++) {
 				double per_s = 0;
 				for (int32_t l = L - 1; l >= f; l--) {
@@ -459,16 +444,16 @@ static void first_weights(const berth_layout_task *x, double *weight, double *be
 		weight[l] = weight[l] > 0 ? weight[l] : most;
 }
 
-/* Prices of layers from first_weights on, moved towards what is used too much; of time from 0, with `timed`
- * from a third on. *per_s falls to what they allow. */
+/* Prices of layers from first_weights on, moved towards what is used too much; of a limit's time, with
+ * `timed`, from a third on. *per_s falls to what they allow. */
 static void lower_bound(const berth_layout_task *x, double *weight, double *sum, double *used, bool timed,
-                        double *per_s)
+                        int32_t limit, double *per_s)
 {
 	enum { ROUNDS = 200 };
 	int32_t L = x->n_layers;
 	double time = timed ? 1 / 3.0 : 0;
 	first_weights(x, weight, used);
-	for (int32_t round = 0; round < ROUNDS && *per_s > 0 && !is_over(x); round++) {
+	for (int32_t round = 0; round<ROUNDS && * per_s> 0 && !is_over(x); round++) {
 		double all = 0, mean = 0;
 		for (int32_t l = 0; l < L; l++)
 			all += weight[l];
@@ -477,9 +462,9 @@ static void lower_bound(const berth_layout_task *x, double *weight, double *sum,
 			sum[l + 1] = sum[l] + weight[l];
 		}
 		sum[L] = 1; /* rounding of sums is far below the 1e-9 that are put on top */
-		*per_s = allowed(x, (prices){sum, time}, *per_s);
+		*per_s = allowed(x, (prices){sum, time, limit}, *per_s);
 		BERTH_CLEAR(used, L + 1);
-		most_gain(x, (prices){sum, time}, fmax(*per_s, 1e-300), used);
+		most_gain(x, (prices){sum, time, limit}, fmax(*per_s, 1e-300), used);
 		for (int32_t l = 0; l < L; l++)
 			mean += used[l] / L;
 		/* layers that the best ranges leave out weigh more from now on */
@@ -499,15 +484,16 @@ berth_status berth_layout_bound(const berth_layout_task *x, berth_arena *tmp, do
 	BERTH_TRY_NEW(tmp, L + 1, err, weight, sum, used);
 	for (int32_t k = 0; k < x->n_kinds; k++) {
 		double most = 0;
-		for (int32_t i = 0; i < berth_max(x->kind[k].n_most, 1); i++)
+		for (int32_t i = 0; i < berth_max(x->kind[k].n_modes, 1); i++)
 			for (int32_t f = 0; f < L; f++)
 				for (int32_t t = f + 1; t <= L; t++)
 					most = fmax(most, most_rate(x, &x->kind[k], i, f, t));
 		best += (double)x->kind[k].n_nodes * most;
 	}
-	lower_bound(x, weight, sum, used, false, &best);
-	if (x->most_s > 0)
-		lower_bound(x, weight, sum, used, true, &best);
+	lower_bound(x, weight, sum, used, false, 0, &best);
+	for (int32_t i = 0; i < x->n_limits; i++)
+		if (x->limit[i].most_s > 0)
+			lower_bound(x, weight, sum, used, true, i, &best);
 	if (best > 0)
 		BERTH_TRY(bound_by_layers(x, &best, tmp, err));
 	*per_s = best * (1 + 1e-9);

@@ -20,10 +20,10 @@ typedef struct search {
 	const berth_layout_task *x;
 	unit *unit, *best; /* [n_units] now; of the best so far */
 	int32_t n_units;
-	double *has, *kept;       /* [n_layers] rate of each layer now; before the last step */
-	double *need, *lack;      /* [n_layers] what each lacks; [n_layers+1] sums of the first layers' */
-	double *strength;         /* [n_kinds] most rate times layers */
-	int32_t *end; /* [n_kinds][n_layers] behind the last layer of the longest range from there */
+	double *has, *kept;  /* [n_layers] rate of each layer now; before the last step */
+	double *need, *lack; /* [n_layers] what each lacks; [n_layers+1] sums of the first layers' */
+	double *strength;    /* [n_kinds] most rate times layers */
+	int32_t *end;        /* [n_kinds][n_layers] behind the last layer of the longest range from there */
 	double best_per_s, asked; /* of best; the flow that is asked for */
 	double bound_per_s;
 	berth_layout_watch watch;
@@ -73,7 +73,7 @@ static bool may_end(search *s)
 
 static double rate_at(const search *s, int32_t kind, int32_t from, int32_t to)
 {
-	return s->x->kind[kind].per_s[from * (s->x->n_layers + 1) + to];
+	return s->x->kind[kind].now.per_s[from * (s->x->n_layers + 1) + to];
 }
 
 static void give(search *s, const unit *u, double sign)
@@ -219,13 +219,14 @@ static berth_status flow_of(search *s, berth_layers *l, berth_arena *mem, double
 	return BERTH_OK;
 }
 
-/* The same without its ways: where no link limits it, the least rate of a layer. */
+/* The same without its ways: where no link and no time limits it, the least rate of a layer. */
 static berth_status find_flow(search *s, double *per_s, berth_err *err)
 {
 	BERTH_SCRATCH(s->own);
 	berth_layers l;
 	*per_s = least_rate(s);
-	return s->x->link_per_s || s->x->aligned ? flow_of(s, &l, s->own, per_s, err) : BERTH_OK;
+	return s->x->link_per_s || s->x->aligned || s->x->strict ? flow_of(s, &l, s->own, per_s, err)
+	                                                         : BERTH_OK;
 }
 
 /* One step: some units out and in again. Taken back unless what lacks, or with by_flow the flow, is not
@@ -343,7 +344,7 @@ static berth_status raise(search *s, double high, int32_t effort, bool by_flow, 
 
 /* ---- all of it ---- */
 
-static berth_status check_task(const berth_layout_task *x, berth_err *err)
+berth_status layout_check(const berth_layout_task *x, berth_err *err)
 {
 	int32_t L = x->n_layers;
 	if (L < 1 || L > BERTH_MOST_LAYOUT_LAYERS)
@@ -352,11 +353,11 @@ static berth_status check_task(const berth_layout_task *x, berth_err *err)
 	for (int32_t k = 0; k < x->n_kinds; k++) {
 		const berth_layout_kind *d = &x->kind[k];
 		for (int32_t i = 0; i < (L + 1) * (L + 1); i++)
-			if (!(d->per_s[i] >= 0 && d->per_s[i] < 1e12))
+			if (!(d->now.per_s[i] >= 0 && d->now.per_s[i] < 1e12))
 				return berth_fail(err, BERTH_EINVAL,
 				                  "a node of %.80s with layers %d to %d has %.10g requests a "
 				                  "second; expected 0 to 1e12",
-				                  d->name, i / (L + 1) + 1, i % (L + 1), d->per_s[i]);
+				                  d->name, i / (L + 1) + 1, i % (L + 1), d->now.per_s[i]);
 		for (int32_t i = 0; x->link_per_s && i < berth_max(x->n_links, 1) * x->n_kinds; i++) {
 			int32_t o = i % x->n_kinds;
 			double per_s = x->link_per_s[(i / x->n_kinds * x->n_kinds + k) * x->n_kinds + o];
@@ -489,7 +490,7 @@ static berth_status run(search *s, const berth_layers *start, int32_t effort, be
 	}
 	BERTH_TRY(leave_out(s, &now, mem, err));
 	out->per_s = now.per_s;
-	out->time_s = now.time_s;
+	BERTH_COPY(out->time_s, now.time_s, BERTH_MOST_LAYOUT_LIMITS);
 	out->group = now.group;
 	out->n_groups = now.n_groups;
 	out->way = now.way;
@@ -497,15 +498,14 @@ static berth_status run(search *s, const berth_layers *start, int32_t effort, be
 	return BERTH_OK;
 }
 
-berth_status berth_layout_search(const berth_layout_task *x, const berth_layers *start, int32_t effort,
-                                 uint64_t seed, berth_arena *mem, berth_arena *tmp, berth_layers *out,
-                                 berth_err *err)
+berth_status layout_ruin(const berth_layout_task *x, const berth_layers *start, int32_t effort, uint64_t seed,
+                         berth_arena *mem, berth_arena *tmp, berth_layers *out, berth_err *err)
 {
 	BERTH_ARENA(own);
 	search s = {.x = x, .tmp = tmp, .own = &own, .rng = berth_rng_seed(seed, BERTH_STREAM_WALK)};
 	berth_layers r = {0};
 	BERTH_SCRATCH(tmp);
-	BERTH_TRY(check_task(x, err));
+	BERTH_TRY(layout_check(x, err));
 	BERTH_TRY(run(&s, start, effort, &r, mem, err));
 	*out = r;
 	return BERTH_OK;

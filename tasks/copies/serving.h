@@ -157,10 +157,6 @@ berth_status berth_serving_value(const berth_serving *x, const int64_t *batch, i
                                  const berth_serving *at, const double *step_s, berth_arena *mem,
                                  berth_arena *tmp, berth_layers *l, berth_err *err);
 
-/* Sums of the blocks' shares of the work, in the mean over kinds, in sum [n_blocks+1]; on a kind with
- * measured step_s (as above, may be NULL) all are equal. */
-void berth_serving_share(const berth_serving *x, const double *step_s, double *sum);
-
 /* The groups of a plan as those of a layout, in mem. Fails: BERTH_ENOMEM. */
 berth_status berth_serving_layout(const berth_serving *x, const berth_serving_plan *plan, berth_arena *mem,
                                   berth_arena *tmp, berth_layers *out, berth_err *err);

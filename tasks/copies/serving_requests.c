@@ -9,8 +9,7 @@ enum { CHUNK = 512 /* tokens of a prompt that engines read between two steps of 
 /* What a node does with a range, for a request in the mean and for the longest. */
 typedef struct work {
 	double run_ns, shared_ns, first_ns, token_ns;
-	double first_on_ns, token_on_ns; /* to pass it on, at most */
-	int64_t read_bytes;              /* from the disk, in each step */
+	int64_t read_bytes; /* from the disk, in each step */
 } work;
 
 typedef struct requests {
@@ -18,13 +17,6 @@ typedef struct requests {
 	const berth_search_cfg *cfg; /* of the next searches */
 	int32_t n_layers;            /* once */
 	bool apart;
-	const double *share; /* [n_layers+1] sums of the first layers' shares of the limits */
-	double slack;
-	double *first_s[BERTH_MOST_SERVER_KINDS], *token_s[BERTH_MOST_SERVER_KINDS];
-	/* Of any batch; INFINITY: it cannot */
-	double *least_first_s[BERTH_MOST_SERVER_KINDS], *least_token_s[BERTH_MOST_SERVER_KINDS];
-	double *link_first_s, *link_token_s; /* as task.link_s */
-	int64_t *read_bytes[BERTH_MOST_SERVER_KINDS];
 	bool spare;     /* as of task: there is a plan already */
 	uint32_t kinds; /* that may take part */
 	berth_layout_kind kind[BERTH_MOST_SERVER_KINDS];
@@ -40,15 +32,6 @@ static bool leaves(const berth_serving *s, int32_t k)
 static double shared_ns(const berth_serving *s, int32_t k)
 {
 	return (double)(leaves(s, k) ? s->kind[k].outside_ns : 0);
-}
-
-/* The slowest that there is. */
-static double border_of(const berth_serving *s, int32_t k)
-{
-	double ns = 0;
-	for (int32_t o = 0; o < s->n_kinds; o++)
-		ns = fmax(ns, (double)berth_serving_way_ns(s, k, o));
-	return ns;
 }
 
 /* Adds a layer; false: the device cannot run it. */
@@ -121,14 +104,10 @@ static bool work_of(const requests *r, int32_t k, int32_t b, int32_t from, int32
 			w->run_ns += q->share * wait_for_disk(r, k, w, ceil((double)q->read / CHUNK), &first);
 		if (answers)
 			w->run_ns += q->share * steps * wait_for_disk(r, k, w, 1, &token);
-		if (reads && passes) {
+		if (reads && passes)
 			w->shared_ns += q->share * shared_ns(&q->reading, k);
-			w->first_on_ns = fmax(w->first_on_ns, border_of(&q->reading, k));
-		}
-		if (answers && passes) {
+		if (answers && passes)
 			w->shared_ns += q->share * steps * shared_ns(a, k);
-			w->token_on_ns = fmax(w->token_on_ns, border_of(a, k));
-		}
 		bool asked = q->share > 0;
 		w->first_ns = fmax(w->first_ns, asked ? first : 0);
 		w->token_ns = fmax(w->token_ns, asked ? token : 0);
@@ -139,32 +118,19 @@ static bool work_of(const requests *r, int32_t k, int32_t b, int32_t from, int32
 	return true;
 }
 
-/* Of all batches that of the largest rate; what is too long for its share of a limit is none. */
-static void take_range(requests *r, int32_t k, int32_t from, int32_t to, bool reads, bool answers,
-                       double *per_s, double *most_per_s, int64_t *batch, int32_t *link)
+/* At all batches. */
+static void take_range(requests *r, int32_t k, int32_t from, int32_t to, bool reads, bool answers)
 {
 	const berth_request_task *x = r->x;
-	int32_t total = r->task.n_layers, off = r->apart && answers ? r->n_layers : 0,
-		at = (from + off) * (total + 1) + to + off;
-	double share = r->slack * (r->share[to] - r->share[from]) * (1 + 1e-9);
+	int32_t off = r->apart && answers ? r->n_layers : 0;
 	for (int32_t b = 0; b < (answers ? x->n_batches : 1); b++) {
 		work w;
 		if (!work_of(r, k, b, from, to, reads, answers, &w))
 			continue;
-		double now = 1e9 / fmax(1, fmax(w.run_ns, w.shared_ns));
-		most_per_s[at] = fmax(most_per_s[at], 1e9 / fmax(1, w.run_ns));
-		r->least_first_s[k][at] = fmin(r->least_first_s[k][at], w.first_ns / 1e9);
-		r->least_token_s[k][at] = fmin(r->least_token_s[k][at], w.token_ns / 1e9);
-		if (now <= per_s[at] ||
-		    (x->first_s > 0 && w.first_ns + w.first_on_ns > 1e9 * x->first_s * share) ||
-		    (x->token_s > 0 && w.token_ns + w.token_on_ns > 1e9 * x->token_s * share))
-			continue;
-		per_s[at] = now;
-		link[at] = answers ? b : x->n_batches;
-		batch[at] = x->batch[b];
-		r->read_bytes[k][at] = w.read_bytes;
-		r->first_s[k][at] = w.first_ns / 1e9;
-		r->token_s[k][at] = w.token_ns / 1e9;
+		const double time_s[BERTH_MOST_LAYOUT_LIMITS] = {w.first_ns / 1e9, w.token_ns / 1e9};
+		berth_layout_offer(&r->kind[k], r->task.n_layers, b, from + off, to + off,
+		                   1e9 / fmax(1, fmax(w.run_ns, w.shared_ns)), 1e9 / fmax(1, w.run_ns),
+		                   time_s, x->batch[b], w.read_bytes, answers ? b : x->n_batches);
 	}
 }
 
@@ -174,9 +140,9 @@ static berth_status make_links(requests *r, berth_arena *mem, berth_err *err)
 {
 	const berth_request_task *x = r->x;
 	int32_t K = x->kind->reading.n_kinds, n = (x->n_batches + 2) * K * K;
-	double *per_s;
+	double *per_s, *first_s, *token_s;
 	bool any = false;
-	BERTH_TRY_NEW(mem, n, err, per_s, r->link_first_s, r->link_token_s);
+	BERTH_TRY_NEW(mem, n, err, per_s, first_s, token_s);
 	for (int32_t i = 0; i < n; i++) {
 		int32_t b = i / (K * K), from = i / K % K, to = i % K;
 		bool answers = b < x->n_batches, reads = answers ? !r->apart : b == x->n_batches;
@@ -193,12 +159,11 @@ static berth_status make_links(requests *r, berth_arena *mem, berth_err *err)
 			      (read_ns +
 			       (answers ? answer_ns * (double)of->answer / (double)x->batch[b] : 0));
 			if (reads)
-				r->link_first_s[i] =
-					fmax(r->link_first_s[i],
-				             (double)berth_serving_way_ns(&of->reading, from, to) / 1e9);
+				first_s[i] = fmax(first_s[i],
+				                  (double)berth_serving_way_ns(&of->reading, from, to) / 1e9);
 			if (answers)
-				r->link_token_s[i] =
-					fmax(r->link_token_s[i],
+				token_s[i] =
+					fmax(token_s[i],
 				             (double)berth_serving_way_ns(&of->answering[b], from, to) / 1e9);
 		}
 		per_s[i] = ns > 0 ? 1e9 / ns : INFINITY;
@@ -208,49 +173,33 @@ static berth_status make_links(requests *r, berth_arena *mem, berth_err *err)
 	}
 	r->task.link_per_s = any ? per_s : NULL;
 	r->task.n_links = x->n_batches + 2;
+	r->task.limit[0] = (berth_layout_limit){.most_s = x->first_s, .link_s = first_s};
+	r->task.limit[1] = (berth_layout_limit){.most_s = x->token_s, .link_s = token_s};
+	r->task.n_limits = 2;
 	return BERTH_OK;
 }
 
 static berth_status make_nodes(requests *r, berth_arena *mem, berth_err *err)
 {
 	const berth_serving *s = &r->x->kind->reading;
-	int32_t L = r->n_layers, total = r->apart ? 2 * L : L, size = (total + 1) * (total + 1);
+	int32_t L = r->n_layers, total = r->apart ? 2 * L : L, n = r->x->n_batches;
+	bool limited = r->x->first_s > 0 || r->x->token_s > 0;
 	r->task = (berth_layout_task){.n_layers = total, .n_kinds = s->n_kinds, .kind = r->kind};
 	BERTH_TRY(make_links(r, mem, err));
 	for (int32_t k = 0; k < s->n_kinds; k++) {
-		double *per_s, *most_per_s, *one;
-		int64_t *batch;
-		int32_t *link_out, *link_in;
-		BERTH_TRY_NEW(mem, size, err, per_s, most_per_s, r->first_s[k], r->token_s[k]);
-		BERTH_TRY_NEW(mem, size, err, r->least_first_s[k], r->least_token_s[k]);
-		BERTH_TRY_NEW(mem, size, err, batch, r->read_bytes[k]);
-		BERTH_TRY_NEW(mem, size, err, link_out, link_in);
-		BERTH_TRY_NEW(mem, 1, err, one);
-		*one = 1;
-		for (int32_t i = 0; i < size; i++)
-			r->least_first_s[k][i] = r->least_token_s[k][i] = INFINITY;
+		berth_layout_kind *d = &r->kind[k];
+		BERTH_TRY(berth_layout_kind_new(d, s->kind[k].name, s->kind[k].n_servers * s->kind[k].n_devs,
+		                                total, limited ? n : 1, mem, err));
 		for (int32_t f = 0; f < L; f++)
 			for (int32_t t = f + 1; t <= L; t++) {
-				take_range(r, k, f, t, true, !r->apart, per_s, most_per_s, batch, link_out);
+				take_range(r, k, f, t, true, !r->apart);
 				if (r->apart)
-					take_range(r, k, f, t, false, true, per_s, most_per_s, batch,
-					           link_out);
+					take_range(r, k, f, t, false, true);
 			}
-		BERTH_COPY(link_in, link_out, size);
-		for (int32_t i = 0; r->apart && i < L; i++) {
-			link_out[i * (total + 1) + L] = r->x->n_batches + 1;
-			link_in[L * (total + 1) + L + 1 + i] = r->x->n_batches + 1;
+		for (int32_t i = 0; r->apart && i < L * d->n_modes; i++) {
+			d->mode[i / L].link_out[i % L * (total + 1) + L] = n + 1;
+			d->mode[i / L].link_in[L * (total + 1) + L + 1 + i % L] = n + 1;
 		}
-		r->kind[k] = (berth_layout_kind){.name = s->kind[k].name,
-		                                 .n_nodes = s->kind[k].n_servers * s->kind[k].n_devs,
-		                                 .per_s = per_s,
-		                                 .most_per_s = most_per_s,
-		                                 .most_batch = one,
-		                                 .n_most = 1,
-		                                 .batch = batch,
-		                                 .link_out = link_out,
-		                                 .link_in = link_in,
-		                                 .read_bytes = r->read_bytes[k]};
 	}
 	return BERTH_OK;
 }
@@ -268,46 +217,21 @@ static void take_part(requests *r)
 	}
 }
 
-/* What keeps the limits unasked is taken. Else longer than their share ranges may be where others on the way
- * are shorter; at last each keeps it. */
 static berth_status solve(requests *r, int32_t tries, berth_arena *mem, berth_arena *tmp,
                           berth_request_plan *out, berth_err *err)
 {
-	static const double slacks[] = {INFINITY, 2, 1.3, 1};
-	enum { N = sizeof slacks / sizeof *slacks };
-	const berth_request_task *x = r->x;
-	bool limited = x->first_s > 0 || x->token_s > 0;
+	berth_layers known = {0};
 	*out = (berth_request_plan){0};
-	double first_s = 0, token_s = 0;
-	for (int i = 0; i < (limited ? N : 1) && !(i == 1 && out->l.per_s > 0); i++) {
-		if (berth_layout_enough(r->cfg, out->l.per_s))
-			break;
-		berth_request_plan now = {0};
-		berth_layers known = {.bound_per_s = out->l.bound_per_s};
-		berth_search_cfg part;
-		r->slack = slacks[i];
-		BERTH_TRY(make_nodes(r, mem, err));
-		r->task.cfg = berth_layout_part(r->cfg, limited ? N - i : 1, &part);
-		r->task.spare = r->spare || out->l.per_s > 0;
-		r->task.aligned = limited && i == N - 1;
-		if (!(known.bound_per_s > 0))
-			BERTH_TRY(berth_layout_bound(&r->task, tmp, &known.bound_per_s, err));
-		first_s = berth_layout_quickest(&r->task, r->least_first_s, r->link_first_s);
-		token_s = berth_layout_quickest(&r->task, r->least_token_s, r->link_token_s);
-		take_part(r);
-		BERTH_TRY(berth_layout_search(&r->task, &known, tries, 1, mem, tmp, &now.l, err));
-		BERTH_TRY(berth_layout_longest(&r->task, &now.l, r->first_s, r->link_first_s, tmp,
-		                               &now.first_s, err));
-		BERTH_TRY(berth_layout_longest(&r->task, &now.l, r->token_s, r->link_token_s, tmp,
-		                               &now.token_s, err));
-		out->l.bound_per_s = i > 0 ? now.l.bound_per_s : 0; /* without limits it proves less */
-		if (now.l.per_s > out->l.per_s &&
-		    (x->first_s <= 0 || now.first_s <= x->first_s * (1 + 1e-9)) &&
-		    (x->token_s <= 0 || now.token_s <= x->token_s * (1 + 1e-9)))
-			*out = now;
-	}
-	out->least_first_s = first_s;
-	out->least_token_s = token_s;
+	BERTH_TRY(make_nodes(r, mem, err));
+	r->task.cfg = r->cfg;
+	r->task.spare = r->spare;
+	BERTH_TRY(berth_layout_bound(&r->task, tmp, &known.bound_per_s, err));
+	out->least_first_s = berth_layout_quickest(&r->task, 0, NULL);
+	out->least_token_s = berth_layout_quickest(&r->task, 1, NULL);
+	take_part(r);
+	BERTH_TRY(berth_layout_search(&r->task, &known, tries, 1, mem, tmp, &out->l, err));
+	out->first_s = out->l.time_s[0];
+	out->token_s = out->l.time_s[1];
 	return BERTH_OK;
 }
 
@@ -377,11 +301,9 @@ static berth_status add_servers(const requests *all, int32_t k, int32_t tries, b
 {
 	berth_request_task x = *all->x;
 	berth_request_plan one;
-	double *share;
 	const berth_serving *s = &all->x->kind->reading;
 	int64_t n = s->kind[k].n_servers;
 	int32_t before = out->l.n_groups;
-	BERTH_TRY_NEW(mem, s->n_blocks + 1, err, share);
 	BERTH_TRY_NEW(mem, x.n_kinds, err, x.kind);
 	for (int32_t i = 0; i < x.n_kinds; i++) {
 		const berth_request_kind *q = &all->x->kind[i];
@@ -391,10 +313,8 @@ static berth_status add_servers(const requests *all, int32_t k, int32_t tries, b
 		for (int32_t b = 0; b < x.n_batches; b++)
 			x.kind[i].answering[b] = one_server(&q->answering[b], k);
 	}
-	berth_serving_share(&x.kind->reading, NULL, share);
 	berth_search_cfg part;
-	requests r = {
-		.x = &x, .n_layers = all->n_layers, .apart = all->apart, .share = share, .spare = all->spare};
+	requests r = {.x = &x, .n_layers = all->n_layers, .apart = all->apart, .spare = all->spare};
 	r.cfg = berth_layout_part(all->cfg, s->n_kinds - k, &part);
 	BERTH_TRY(solve_linked(&r, tries, mem, tmp, &one, err));
 	for (const berth_layout_group *g = one.l.group; g && g < one.l.group + one.l.n_groups; g++)
@@ -442,8 +362,6 @@ berth_status berth_serving_requests(const berth_request_task *x, int32_t tries, 
                                     berth_arena *tmp, berth_request_plan *plan, berth_err *err)
 {
 	const berth_serving *s = &x->kind->reading;
-	double *share;
-	BERTH_TRY_NEW(mem, s->n_blocks + 1, err, share);
 	for (int32_t i = 0; i < x->n_kinds; i++)
 		for (int32_t b = 0; b < x->n_batches; b++)
 			if (!berth_serving_same_devices(s, &x->kind[i].answering[b]) ||
@@ -452,10 +370,9 @@ berth_status berth_serving_requests(const berth_request_task *x, int32_t tries, 
 					err, BERTH_EINVAL,
 					"a host reads quickest by other devices than it answers by: "
 					"leave one of them out of the system");
-	berth_serving_share(s, NULL, share);
 	*plan = (berth_request_plan){0};
 	for (int way = 0; way < BERTH_N_REQUEST_WAYS; way++) {
-		requests r = {.x = x, .n_layers = s->n_blocks, .apart = way == BERTH_APART, .share = share};
+		requests r = {.x = x, .n_layers = s->n_blocks, .apart = way == BERTH_APART};
 		r.spare = plan->l.per_s > 0;
 		berth_search_cfg part;
 		if (berth_layout_enough(x->cfg, plan->l.per_s)) {

@@ -36,7 +36,7 @@ static void draw(instance *w, uint64_t seed, bool linked)
 	for (int32_t k = 0; k < w->x.n_kinds; k++) {
 		double speed = 1 + 9 * berth_rng_unit(&rng), power = berth_rng_unit(&rng);
 		double room = 1 + MOST_LAYERS * berth_rng_unit(&rng);
-		w->kind[k] = (berth_layout_kind){.name = &"abc"[k], .per_s = w->per_s[k]};
+		w->kind[k] = (berth_layout_kind){.name = &"abc"[k], .now.per_s = w->per_s[k]};
 		for (int32_t f = 0; f < w->x.n_layers; f++) {
 			double sum = 0;
 			for (int32_t t = f + 1; t <= w->x.n_layers; t++) {
@@ -187,17 +187,19 @@ static void check_flow(const berth_layout_task *x, const berth_layers *l)
 		}
 		assert_near(in, out, 1e-5 * (1 + in));
 		assert_near(in, g->per_s, 1e-5 * (1 + in));
-		assert_true(in <= (double)g->n * x->kind[g->kind].per_s[g->from * (x->n_layers + 1) + g->to] +
-		                          1e-5);
+		assert_true(in <=
+		            (double)g->n * x->kind[g->kind].now.per_s[g->from * (x->n_layers + 1) + g->to] +
+		                    1e-5);
 	}
 	for (int32_t w = 0; w < l->n_ways; w++) {
 		const berth_layout_way *y = &l->way[w];
 		int32_t done = y->from < 0 ? 0 : l->group[y->from].to;
 		if (x->link_per_s && y->from >= 0 && y->to >= 0) {
 			const berth_layout_group *a = &l->group[y->from], *b = &l->group[y->to];
-			assert_true(y->per_s <= (double)a->n * (double)b->n *
-			                                x->link_per_s[a->kind * x->n_kinds + b->kind] +
-			                        1e-5);
+			assert_true(y->per_s <=
+			            (double)a->n * (double)b->n *
+			                            x->link_per_s[a->kind * x->n_kinds + b->kind] +
+			                    1e-5);
 			assert_true(!x->aligned || b->from == done);
 		}
 		sum += y->to < 0 ? y->per_s : 0;
@@ -430,7 +432,7 @@ static void check_kept_unasked(timed *w, berth_arena *mem, berth_arena *tmp)
 	berth_err err;
 	w->x[0].most_ns = w->x[1].most_ns = 0;
 	assert_ok(lay_timed(w, &start, mem, tmp, &free, &err), &err);
-	w->x[0].most_ns = w->x[1].most_ns = llround(free.time_s * 1e9);
+	w->x[0].most_ns = w->x[1].most_ns = llround(free.time_s[0] * 1e9);
 	assert_ok(lay_timed(w, &start, mem, tmp, &same, &err), &err);
 	assert_true(same.per_s >= free.per_s * (1 - 1e-9));
 	assert_true(same.bound_per_s >= same.per_s && same.bound_per_s <= free.bound_per_s * (1 + 1e-6));
@@ -449,13 +451,13 @@ static void test_within_limit(void **state)
 		try_timed(&w, 0, &tmp);
 		assert_ok(lay_timed(&w, &start, &mem, &tmp, &out, &err), &err);
 		if (out.bound_per_s < w.best || out.per_s > w.best * (1 + 1e-6) ||
-		    out.time_s * 1e9 > (double)w.x[0].most_ns * (1 + 1e-6))
+		    out.time_s[0] * 1e9 > (double)w.x[0].most_ns * (1 + 1e-6))
 			fail_msg("seed %d: %.6g of %.6g, bound %.6g, %.6g ns of %d", (int)seed, out.per_s,
-			         w.best, out.bound_per_s, out.time_s * 1e9, (int)w.x[0].most_ns);
+			         w.best, out.bound_per_s, out.time_s[0] * 1e9, (int)w.x[0].most_ns);
 		if (seed % 25 == 11)
 			check_kept_unasked(&w, &mem, &tmp);
 		assert_true(out.quickest_s > 0);
-		assert_true(out.per_s <= 0 || out.quickest_s <= out.time_s * (1 + 1e-9));
+		assert_true(out.per_s <= 0 || out.quickest_s <= out.time_s[0] * (1 + 1e-9));
 		n += w.best > 0;
 		kept += out.per_s > 0;
 		near += w.best > 0 && out.per_s >= 0.98 * w.best;
@@ -463,7 +465,7 @@ static void test_within_limit(void **state)
 		berth_arena_free(&tmp);
 	}
 	printf("within limits: %d, %d kept, %d near\n", n, kept, near);
-	assert_true(3 * n > all && kept >= 0.9 * n && near >= 0.85 * n);
+	assert_true(3 * n > all && kept >= 0.99 * n && near >= 0.99 * n);
 }
 
 /* Paths run all layers in turn on what holds them, add up to the flow, and take no node twice. */
@@ -560,7 +562,8 @@ static void test_many(void **state)
 {
 	(void)state;
 	static double per_s[2][9 * 9];
-	berth_layout_kind kind[2] = {{.name = "a", .per_s = per_s[0]}, {.name = "b", .per_s = per_s[1]}};
+	berth_layout_kind kind[2] = {{.name = "a", .now.per_s = per_s[0]},
+	                             {.name = "b", .now.per_s = per_s[1]}};
 	berth_layout_task x = {.n_layers = 8, .n_kinds = 2, .kind = kind};
 	for (int32_t f = 0; f < 8; f++)
 		for (int32_t t = f + 1; t <= 8 && t <= f + 5; t++) {
@@ -591,11 +594,10 @@ static void test_many(void **state)
 static void test_left_out(void **state)
 {
 	(void)state;
-	static const double strong[9] = {0, 10, 4, 0, 0, 10}, weak[9] = {0, 0.5, 0.2, 0, 0, 0.5},
-			    none[9] = {0};
-	berth_layout_kind kind[3] = {{.name = "strong", .n_nodes = 2, .per_s = strong},
-	                             {.name = "weak", .n_nodes = 1, .per_s = weak},
-	                             {.name = "none", .n_nodes = 4, .per_s = none}};
+	static double strong[9] = {0, 10, 4, 0, 0, 10}, weak[9] = {0, 0.5, 0.2, 0, 0, 0.5}, none[9] = {0};
+	berth_layout_kind kind[3] = {{.name = "strong", .n_nodes = 2, .now.per_s = strong},
+	                             {.name = "weak", .n_nodes = 1, .now.per_s = weak},
+	                             {.name = "none", .n_nodes = 4, .now.per_s = none}};
 	berth_layout_task x = {.n_layers = 2, .n_kinds = 3, .kind = kind};
 	berth_arena mem = {0}, tmp = {0};
 	berth_layers out;
@@ -612,18 +614,37 @@ static void test_left_out(void **state)
 	assert_near(out.per_s, 0, 0);
 	assert_near(out.bound_per_s, 0, 0);
 	assert_int_equal(out.n_groups, 0);
-	double longest_s;
-	assert_ok(berth_layout_longest(&x, &out, NULL, NULL, &tmp, &longest_s, &err), &err);
-	assert_near(longest_s, 0, 0);
+	assert_near(out.time_s[0], 0, 0);
 	berth_arena_free(&mem);
 	berth_arena_free(&tmp);
+}
+
+/* Of a node that is quicker with more layers (as measured) a request may want the last ones alone. */
+static void test_quickest(void **state)
+{
+	(void)state;
+	berth_layout_kind kind[2];
+	berth_layout_task x = {.n_layers = 3, .n_kinds = 2, .kind = kind, .n_limits = 1};
+	static const struct {
+		int32_t kind, from, to;
+		double s;
+	} held[] = {{0, 0, 1, 5}, {0, 0, 2, 1}, {1, 1, 3, 1}, {1, 2, 3, 9}};
+	berth_arena mem = {0};
+	berth_err err;
+	for (int32_t k = 0; k < 2; k++)
+		assert_ok(berth_layout_kind_new(&kind[k], names[k], 1, 3, 1, &mem, &err), &err);
+	for (size_t i = 0; i < sizeof held / sizeof *held; i++)
+		berth_layout_offer(&kind[held[i].kind], 3, 0, held[i].from, held[i].to, 1, 1,
+		                   (double[]){held[i].s, 0}, 1, 0, 0);
+	assert_near(berth_layout_quickest(&x, 0, NULL), 2, 0);
+	berth_arena_free(&mem);
 }
 
 static void test_refused(void **state)
 {
 	(void)state;
 	static double per_s[9] = {0, 10, 4, 0, 0, 10}, link[1] = {-1};
-	berth_layout_kind kind = {.name = "big", .n_nodes = 2, .per_s = per_s};
+	berth_layout_kind kind = {.name = "big", .n_nodes = 2, .now.per_s = per_s};
 	berth_layout_task x = {.n_layers = 2, .n_kinds = 1, .kind = &kind};
 	berth_layout_group group[2] = {{0, 0, 1, 2, 0, 0, 0}, {0, 1, 2, 1, 0, 0, 0}};
 	berth_layers l = {.n_groups = 2, .group = group};
@@ -695,6 +716,7 @@ int main(void)
 		cmocka_unit_test(test_ended),
 		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_left_out),
+		cmocka_unit_test(test_quickest),
 		cmocka_unit_test(test_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
