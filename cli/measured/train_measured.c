@@ -133,7 +133,7 @@ berth_status train_measured_run(cli *c, const char *path, train_measured *t, ber
 	berth_search_cfg search;
 	BERTH_TRY(cli_budget_open(t->budget, &search, err));
 	t->cfg.pool = search.pool;
-	berth_status st = berth_mtrain_run(&t->t, &f, &c->tmp, &t->r, err);
+	berth_status st = berth_mtrain_run(&t->t, &c->tmp, &t->r, err);
 	t->cfg.pool = NULL;
 	cli_budget_close(&search);
 	t->replayed = berth_journal_replayed(t->journal);
@@ -184,9 +184,9 @@ static RESULT_KIND(rival_kind, "", "", RIVAL);
 	K(INT, "failed", "", "", r->n_failed) \
 	K(TEXT_OR_NULL, "failure", "", "the last", r->failure) \
 	K(INT, "rounds", "", "of measuring and fitting", r->rounds) \
-	K(NUMBER_OR_NULL, "error_before", "", "mean relative error of the simulator in the first round", \
-	  r->first_error) \
-	K(NUMBER_OR_NULL, "error_after", "", "in the last", r->simulated_error) \
+	K(NUMBER_OR_NULL, "error_before", "", \
+	  "mean relative error of the simulator over the first half of them", r->first_error) \
+	K(NUMBER_OR_NULL, "error_after", "", "over the second", r->simulated_error) \
 	K(INT, "turns", "", "of the final comparison", r->pairs) \
 	K(INT, "replayed", "", "questions answered by the journal", t->replayed) \
 	K(LIST(rival_kind), "against", "", "best single device, unsplit model on one thread and on all", \
@@ -217,9 +217,9 @@ void train_measured_print(const train_measured *t)
 	if (r->failure)
 		cli_say("last failure: %s\n", r->failure);
 	if (!isnan(r->first_error))
-		cli_say("the simulator was off by %s in the first round", cli_percent(a, r->first_error));
+		cli_say("the simulator was off by %s over the first half", cli_percent(a, r->first_error));
 	if (!isnan(r->first_error))
-		cli_say(", by %s in the last\n", cli_percent(b, r->simulated_error));
+		cli_say(", by %s over the second\n", cli_percent(b, r->simulated_error));
 	for (int i = 0; i < BERTH_N_RIVALS && r->rival[i].name; i++)
 		cli_say("%s against %s (%s): %.3f of its time, interval %.3f to %.3f: %s\n",
 		        berth_text_seconds(a, r->best_s), r->rival[i].name,

@@ -60,8 +60,8 @@ berth_status berth_calibration_new(const berth_graph *g, const berth_system *s, 
 
 /* One sample of one segment: where its time went. */
 typedef struct moment {
-	double own_s;    /* its work, and the wait for nothing but the device */
-	double hand_s;   /* hand-off of a link; NAN: it waited for none */
+	double own_s;  /* its work, and the wait for nothing but the device */
+	double hand_s; /* hand-off of a link; NAN: it waited for none */
 	int32_t link;
 	int64_t bytes;
 } moment;
@@ -294,7 +294,7 @@ static double segment_error(const berth_calibration *c)
 
 /* Where the unknowns of the equations stand. */
 typedef struct unknowns {
-	int32_t device, type, op, own;              /* factors of times */
+	int32_t device, type, op, own; /* factors of times */
 	/* Costs of cuts: a constant and a share of bytes each, for each side. */
 	int32_t every_cut, type_cut, tensor_cut;
 	int32_t n_types, n;
@@ -419,6 +419,15 @@ static void take_cuts(berth_calibration *c, const unknowns *u, const berth_ridge
 	}
 }
 
+/* The answer to perturbed equations is a draw from the posterior (Papandreou, Yuille, NeurIPS 2010). */
+static void perturb(berth_ridge *r, berth_rng *rng)
+{
+	for (int32_t i = 0; i < r->n_cols; i++)
+		r->mean[i] += r->deviation[i] * berth_rng_normal(rng);
+	for (int32_t i = 0; i < r->n_rows; i++)
+		r->row[i].y += r->row[i].noise * berth_rng_normal(rng);
+}
+
 static berth_status fit(berth_calibration *c, berth_arena *tmp, berth_err *err)
 {
 	enum { STEPS = 400 };
@@ -428,6 +437,8 @@ static berth_status fit(berth_calibration *c, berth_arena *tmp, berth_err *err)
 	expect(&u, &r);
 	for (size_t k = 0; k < c->n_seen; k++)
 		BERTH_TRY(put_segment(c, &u, &c->seen[k], &r, err));
+	if (c->draw)
+		perturb(&r, c->draw);
 	BERTH_TRY(berth_ridge_solve(&r, STEPS, tmp, err));
 	term t[OP_TERMS];
 	for (int32_t op = 0; op < c->g->n_ops; op++)

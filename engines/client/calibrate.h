@@ -8,6 +8,7 @@
 
 #include "measured.h"
 #include "problem.h"
+#include "rng.h"
 
 typedef enum berth_cut_side { BERTH_CUT_OUT, BERTH_CUT_IN } berth_cut_side;
 
@@ -48,6 +49,8 @@ typedef struct berth_calibration {
 	berth_handoff *handoff;
 	size_t n_seen, cap_seen, n_ends, cap_end, n_handoffs, cap_handoff;
 	int32_t n_runs;         /* measurements taken in */
+	/* NULL: fits are the likeliest ones. Else each is drawn from what the runs leave open. */
+	berth_rng *draw;
 } berth_calibration;
 
 /* Start from times [n_ops][n_devs] (copied). Everything lives in mem. Fails: BERTH_ENOMEM. */

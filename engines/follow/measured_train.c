@@ -1,26 +1,21 @@
-/* A policy trained by measured runs: rounds of proposals that the engine runs, with the simulator re-fitted
- * to them in between, and in the end the best beside the baselines. */
+/* Placements that the engine runs, the simulator re-fitted to each, and in the end the best beside the
+ * baselines. */
 #include "measured_train.h"
 
 #include "coloc.h"
 #include "constraints.h"
-#include "learner.h"
-#include "methods.h"
-#include "portfolio.h"
-#include "seeds.h"
+#include "registry.h"
+#include "search.h"
 #include "times.h"
 
-/* Runs of a placement in a round: where its median is not known to 10 % it runs twice as often again.
- * Evaluations on the simulator, a round; turns of the final comparison at most. */
-enum { ROUNDS = 3, REPEATS = 5, EVALUATIONS = 4000, TURNS = 31 };
-
-enum { DRAWS = 3, MAX_TRIALS = 256, ELITE = 4, MIN_PAIRS = 9 };
+/* Runs of a placement: where its median is not known to 10 % it runs twice as often again. Evaluations of a
+ * walk on the simulator, and walks until one finds a placement that is not known; turns of the final
+ * comparison at most. */
+enum { REPEATS = 5, EVALUATIONS = 4000, WALKS = 6, TURNS = 31, MAX_TRIALS = 256, MIN_PAIRS = 9 };
 
 berth_mtrain_cfg berth_mtrain_cfg_default(void)
 {
-	return (berth_mtrain_cfg){.runs = 400,
-	                          .seed = 1,
-	                          .profile = berth_profile_cfg_default()};
+	return (berth_mtrain_cfg){.runs = 400, .seed = 1, .profile = berth_profile_cfg_default()};
 }
 
 berth_status berth_mtrain_open(berth_measured *m, const berth_mtrain_cfg *cfg, berth_arena *mem,
@@ -33,24 +28,19 @@ berth_status berth_mtrain_open(berth_measured *m, const berth_mtrain_cfg *cfg, b
 	return BERTH_OK;
 }
 
-/* ---- rounds ---- */
+/* ---- measuring ---- */
 
-typedef struct trial {
-	int32_t *op_dev, *order;
-	double seconds;          /* NAN: the engine failed */
-} trial;
+typedef berth_mtrain_trial trial;
 
 typedef struct job {
 	berth_mtrain *t;
-	berth_policy_file *f;
 	berth_arena *tmp;
 	berth_mtrain_result *r;
 	berth_calibration c;
 	trial trial[MAX_TRIALS];
 	int32_t n_trials;
-	int64_t n_more;          /* runs beyond the first of a placement */
-	double error;            /* summed over the round's measured placements */
-	int32_t n_error;
+	int64_t n_more;  /* runs beyond the first of a placement */
+	berth_arena fit; /* the present simulator, once it was fitted */
 } job;
 
 int64_t berth_mtrain_least_runs(void)
@@ -104,7 +94,7 @@ static berth_status keep(job *j, const int32_t *op_dev, const int32_t *order, tr
 		memcpy(x->order, order, size);
 	else
 		berth_start_order(&j->t->sim.p, j->t->sim.sim, op_dev, x->order);
-	x->seconds = NAN;
+	x->seconds = x->off = NAN;
 	j->n_trials++;
 	*out = x;
 	return BERTH_OK;
@@ -115,8 +105,7 @@ static berth_status keep(job *j, const int32_t *op_dev, const int32_t *order, tr
 static bool may_repeat(const job *j)
 {
 	const berth_mtrain_cfg *cfg = j->t->cfg;
-	return 4 * (j->n_more + 2 * REPEATS) <= cfg->runs &&
-	       may_go_on(j, 1 + 3 * REPEATS + 4 * TURNS);
+	return 4 * (j->n_more + 2 * REPEATS) <= cfg->runs && may_go_on(j, 1 + 3 * REPEATS + 4 * TURNS);
 }
 
 /* Measure a placement that was not yet. */
@@ -125,8 +114,7 @@ static berth_status measure_one(job *j, const int32_t *op_dev, const int32_t *or
 	trial *x;
 	berth_measurement run;
 	berth_err why = {0};
-	if (j->n_trials == MAX_TRIALS || was_measured(j, op_dev) ||
-	    !may_go_on(j, berth_mtrain_least_runs()))
+	if (j->n_trials == MAX_TRIALS || was_measured(j, op_dev) || !may_go_on(j, berth_mtrain_least_runs()))
 		return BERTH_OK;
 	berth_steady_cfg runs = {
 		.warmup = 1, .least = REPEATS, .most = may_repeat(j) ? 2 * REPEATS : REPEATS, .width = 0.1};
@@ -138,93 +126,39 @@ static berth_status measure_one(job *j, const int32_t *op_dev, const int32_t *or
 	x->seconds = run.wall.median;
 	j->n_more += run.n_samples > REPEATS ? run.n_samples : 0;
 	j->r->n_measured++;
-	j->error += fabs(berth_fitted_sim_latency_s(&j->t->sim, x->op_dev, x->order) / x->seconds - 1);
-	j->n_error++;
+	x->off = fabs(berth_fitted_sim_latency_s(&j->t->sim, x->op_dev, x->order) / x->seconds - 1);
 	return berth_calibration_add(&j->c, &run, 0, j->tmp, err);
 }
 
-static berth_search_cfg search_cfg(const job *j)
+/* Fit the simulator anew, into mem. */
+static berth_status refit(job *j, berth_rng *draw, berth_arena *mem, berth_fitted_sim *out, berth_err *err)
+{
+	j->c.draw = draw;
+	return berth_fitted_sim_refit(&j->c, mem, j->tmp, NULL, NULL, out, err);
+}
+
+/* What annealing on the present simulator finds; where that is known, on drawn ones. */
+static berth_status measure_annealed(job *j, berth_arena *scratch, berth_err *err)
 {
 	const berth_mtrain_cfg *cfg = j->t->cfg;
-	berth_search_cfg s = {.seed = cfg->seed,
-	                      .evaluations = EVALUATIONS,
-	                      .pool = cfg->pool,
-	                      .cancel = cfg->cancel,
-	                      .policy = j->f};
-	return s;
-}
-
-/* What a method of the registry answers on the present simulator. */
-static berth_status measure_method(job *j, const char *name, berth_arena *scratch, berth_err *err)
-{
-	const berth_method *method;
-	berth_search_cfg cfg = search_cfg(j);
-	berth_search s;
-	BERTH_TRY(berth_method_find(name, &method, err));
-	BERTH_TRY(berth_search_new(&j->t->sim.p, &cfg, scratch, &s, err));
-	BERTH_TRY(berth_method_run(method, &s, j->tmp, err));
-	return measure_one(j, s.best_dev, berth_search_order(&s), err);
-}
-
-/* The best measured placements, fastest first; fewer than n where fewer were measured. */
-static int32_t elite(const job *j, const trial **out, int32_t n)
-{
-	int32_t count = 0;
-	for (; count < n; count++) {
-		const trial *best = NULL;
-		for (int32_t i = 0; i < j->n_trials; i++) {
-			const trial *x = &j->trial[i];
-			bool taken = isnan(x->seconds);
-			for (int32_t k = 0; k < count && !taken; k++)
-				taken = out[k] == x;
-			if (!taken && (!best || x->seconds < best->seconds))
-				best = x;
+	const int32_t n = j->n_trials;
+	for (int32_t i = 0; i < WALKS && j->n_trials == n && !cancelled(j); i++) {
+		const berth_search_cfg how = {.seed = cfg->seed + (uint64_t)(n * WALKS + i),
+		                              .evaluations = EVALUATIONS,
+		                              .pool = cfg->pool,
+		                              .cancel = cfg->cancel};
+		berth_rng rng = berth_rng_seed(how.seed, BERTH_STREAM_MEASURED);
+		berth_fitted_sim drawn, *sim = &j->t->sim;
+		berth_search s;
+		if (i > 0) {
+			if (!j->c.n_seen)
+				return BERTH_OK;
+			BERTH_TRY(refit(j, &rng, scratch, &drawn, err));
+			sim = &drawn;
 		}
-		if (!best)
-			break;
-		out[count] = best;
-	}
-	return count;
-}
-
-/* Go on learning: clone what measured best, then take steps on the present simulator. *n_draws: how many
- * placements the last step drew. */
-static berth_status learn(job *j, berth_learner *l, int32_t *n_draws, berth_err *err)
-{
-	berth_step_stats stats = {0};
-	const trial *best[ELITE];
-	int32_t n = elite(j, best, ELITE);
-	int64_t left = EVALUATIONS;
-	for (int32_t i = n - 1; i >= 0; i--)
-		BERTH_TRY(berth_learner_clone(l, 0, best[i]->op_dev, 4, err));
-	while (left > 0) {
-		int32_t batch = (int32_t)fmin((double)left, l->cfg.batch);
-		BERTH_TRY(berth_learner_step(l, 0, batch, &stats, err));
-		left -= batch;
-	}
-	*n_draws = stats.n;
-	return BERTH_OK;
-}
-
-static berth_status measure_policy(job *j, berth_arena *scratch, berth_err *err)
-{
-	berth_search_cfg cfg = search_cfg(j);
-	berth_search s, *one = &s;
-	berth_learner l;
-	int32_t *drawn, n_draws = 0;
-	BERTH_TRY(berth_search_new(&j->t->sim.p, &cfg, scratch, &s, err));
-	BERTH_TRY(berth_learner_new(&j->f->cfg, cfg.seed, j->f->params, &one, 1, scratch, j->tmp, &l, err));
-	BERTH_TRY(learn(j, &l, &n_draws, err));
-	size_t n = policy_param_count(&l.dims);
-	nn_real *params;
-	BERTH_TRY_NEW(j->t->mem, n, err, params);
-	memcpy(params, l.params, n * sizeof *params);
-	j->f->params = params;
-	BERTH_TRY(measure_one(j, s.best_dev, berth_search_order(&s), err));
-	BERTH_TRY_NEW(scratch, j->t->sim.p.n_ops, err, drawn);
-	for (int32_t i = 0; i < DRAWS && i < n_draws; i++) {
-		berth_learner_drawn(&l, 0, i, drawn);
-		BERTH_TRY(measure_one(j, drawn, NULL, err));
+		BERTH_TRY(berth_search_new(&sim->p, &how, scratch, &s, err));
+		BERTH_TRY(berth_method_run(&berth_method_anneal, &s, j->tmp, err));
+		BERTH_TRY(measure_one(j, s.best_dev, berth_search_order(&s), err));
 	}
 	return BERTH_OK;
 }
@@ -236,11 +170,10 @@ static bool may_run(const berth_fitted_sim *f, const int32_t *op_dev, uint64_t *
 	return r.runs && r.fits && berth_constraints_broken(&f->p, op_dev, marks) == 0;
 }
 
-/* scratch lives as long as the round. */
-static berth_status measure_round(job *j, berth_arena *scratch, berth_err *err)
+/* Each device alone that can run and hold it all, as far as a quarter of the budget goes. The rival in the
+ * final comparison is then the fastest of them as measured, not as simulated. */
+static berth_status measure_singles(job *j, berth_err *err)
 {
-	/* Measure each device alone that can run and hold it all, as far as a quarter of the budget goes. The
-	 * rival in the final comparison is then the fastest of them as measured, not as simulated. */
 	const berth_problem *p = &j->t->sim.p;
 	uint64_t *marks;
 	int32_t *op_dev;
@@ -250,30 +183,64 @@ static berth_status measure_round(job *j, berth_arena *scratch, berth_err *err)
 	for (int32_t d = 0; d < p->n_devs && 4 * (j->t->m->runs - before) < j->t->cfg->runs; d++)
 		if (berth_coloc_put_all(p, d, op_dev) && may_run(&j->t->sim, op_dev, marks))
 			BERTH_TRY(measure_one(j, op_dev, NULL, err));
-	for (int32_t i = 0; i < berth_n_seeds; i++)
-		BERTH_TRY(measure_method(j, berth_seeds[i].method->name, scratch, err));
-	BERTH_TRY(measure_method(j, "berth", scratch, err));
-	return measure_policy(j, scratch, err);
+	return BERTH_OK;
 }
 
-static berth_status run_rounds(job *j, berth_err *err)
+static berth_status measure_next(job *j, berth_arena *scratch, berth_err *err)
 {
-	for (int32_t k = 0; k < ROUNDS && may_go_on(j, 5 * MIN_PAIRS); k++) {
-		BERTH_ARENA(scratch);
-		j->error = 0;
-		j->n_error = 0;
-		berth_status st = measure_round(j, &scratch, err);
-		BERTH_TRY(st);
-		BERTH_TRY(interrupted(j, err));
-		double error = j->n_error ? j->error / j->n_error : NAN;
-		j->r->first_error = k ? j->r->first_error : error;
-		j->r->simulated_error = j->n_error || !k ? error : j->r->simulated_error;
-		j->r->rounds++;
-		if (j->c.n_seen)
-			BERTH_TRY(berth_fitted_sim_refit(&j->c, j->t->mem, j->tmp, NULL, NULL, &j->t->sim,
-			                                 err));
+	const berth_mtrain_cfg *cfg = j->t->cfg;
+	const int32_t n = j->n_trials, *op_dev, *order;
+	if (cfg->propose) {
+		BERTH_TRY(cfg->propose(cfg->propose_ctx, &j->t->sim.p, j->trial, n, scratch, j->tmp, &op_dev,
+		                       &order, err));
+		BERTH_TRY(measure_one(j, op_dev, order, err));
 	}
-	return BERTH_OK;
+	return j->n_trials == n ? measure_annealed(j, scratch, err) : BERTH_OK;
+}
+
+/* Until the runs are used up, or nothing is found that was not measured. */
+static berth_status measure_all(job *j, berth_err *err)
+{
+	int32_t n = -1;
+	BERTH_TRY(measure_singles(j, err));
+	while (n < j->n_trials && may_go_on(j, berth_mtrain_least_runs())) {
+		BERTH_ARENA(scratch);
+		if (j->c.n_seen) {
+			berth_arena_free(&j->fit);
+			BERTH_TRY(refit(j, NULL, &j->fit, &j->t->sim, err));
+			j->r->rounds++;
+		}
+		n = j->n_trials;
+		BERTH_TRY(measure_next(j, &scratch, err));
+	}
+	return interrupted(j, err);
+}
+
+static void tell_errors(job *j)
+{
+	double sum[2] = {0};
+	int32_t half = j->r->n_measured / 2, n[2] = {0}, k = 0;
+	for (int32_t i = 0; i < j->n_trials; i++) {
+		if (isnan(j->trial[i].seconds))
+			continue;
+		bool late = k++ >= half;
+		sum[late] += j->trial[i].off;
+		n[late]++;
+	}
+	j->r->first_error = n[0] ? sum[0] / n[0] : n[1] ? sum[1] / n[1] : NAN;
+	j->r->simulated_error = n[1] ? sum[1] / n[1] : NAN;
+}
+
+/* In the end the simulator stands in the training's memory. */
+static berth_status measure(job *j, berth_err *err)
+{
+	berth_err why;
+	berth_status st = measure_all(j, err);
+	tell_errors(j);
+	if (j->c.n_seen && st != BERTH_ENOMEM && refit(j, NULL, j->t->mem, &j->t->sim, &why) != BERTH_OK)
+		st = berth_nomem(err);
+	berth_arena_free(&j->fit);
+	return st;
 }
 
 /* ---- the final comparison ---- */
@@ -334,7 +301,10 @@ static berth_status compare(job *j, berth_err *err)
 	contest x = {0};
 	int32_t n = 0;
 	bool counts;
-	if (!elite(j, &x.best, 1))
+	for (int32_t i = 0; i < j->n_trials; i++)
+		if (!isnan(j->trial[i].seconds) && (!x.best || j->trial[i].seconds < x.best->seconds))
+			x.best = &j->trial[i];
+	if (!x.best)
 		return BERTH_OK;
 	j->r->answered = true;
 	j->r->op_dev = x.best->op_dev;
@@ -373,19 +343,17 @@ static berth_status compare(job *j, berth_err *err)
 	return n ? judge(j, &x, n, err) : BERTH_OK;
 }
 
-berth_status berth_mtrain_run(berth_mtrain *t, berth_policy_file *f, berth_arena *tmp,
-                              berth_mtrain_result *out, berth_err *err)
+berth_status berth_mtrain_run(berth_mtrain *t, berth_arena *tmp, berth_mtrain_result *out, berth_err *err)
 {
 	BERTH_SCRATCH(tmp);
 	berth_mtrain_result r = {.simulated_error = NAN, .first_error = NAN, .best_s = NAN};
 	job *j;
 	BERTH_TRY_NEW(t->mem, 1, err, j);
 	j->t = t;
-	j->f = f;
 	j->tmp = tmp;
 	j->r = &r;
 	BERTH_TRY(berth_calibration_new(t->m->g, &t->profiled, t->profile.time_s, t->mem, &j->c, err));
-	berth_status st = run_rounds(j, err);
+	berth_status st = measure(j, err);
 	if (st == BERTH_OK)
 		st = compare(j, err);
 	r.runs = t->m->runs;

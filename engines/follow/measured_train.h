@@ -1,11 +1,9 @@
-/* Training against measured run times: the policy learns in the simulator; then a few real runs correct both.
+/* Training against measured run times: the policy learns in the simulator; then real runs correct that one,
+ * and find a placement.
  *
- * A round has four steps:
- *   measure  placements that were not measured before: first each device alone, then the portfolio's and the
- *            policy's best answers on the present simulator, and draws of the policy
- *   re-fit   the simulator to all that was measured (calibrate.h)
- *   clone    the best measured placements into the policy (cross-entropy on measured rewards)
- *   learn    on, on the re-fitted simulator
+ * Each device alone is measured. Then, over and over: the simulator is re-fitted to all that was measured
+ * (calibrate.h), a placement is annealed on it, and measured. Where that one is known already, the walk is on
+ * simulators whose errors are drawn from what the runs leave open (Thompson 1933): what is unsure is tried.
  *
  * At the end the best measured placement runs against the best single device and against the unsplit model as
  * the engine runs it by itself, on one thread and on as many as it likes. They run turn by turn, so that what
@@ -14,8 +12,13 @@
 #pragma once
 
 #include "fitted_sim.h"
-#include "policy_file.h"
 #include "threads.h"
+
+typedef struct berth_mtrain_trial {
+	int32_t *op_dev, *order;
+	double seconds; /* NAN: the engine failed */
+	double off;     /* |predicted - measured| / measured, before the simulator saw it */
+} berth_mtrain_trial;
 
 typedef struct berth_mtrain_cfg {
 	/* Budget: runs of the whole model, with warm-up and the final comparison. Default 400. */
@@ -24,6 +27,12 @@ typedef struct berth_mtrain_cfg {
 	berth_pool *pool;
 	const atomic_int *cancel;
 	berth_profile_cfg profile;
+	/* For tables: what to measure next, in the place of annealing. It knows the trials [n], and answers
+	 * in scratch; known ones are not measured again. NULL: nobody. */
+	berth_status (*propose)(void *ctx, const berth_problem *p, const berth_mtrain_trial *trial, int32_t n,
+	                        berth_arena *scratch, berth_arena *tmp, const int32_t **op_dev,
+	                        const int32_t **order, berth_err *err);
+	void *propose_ctx;
 } berth_mtrain_cfg;
 
 /* What a measured training works on: an engine, and a simulator that is re-fitted to its runs. */
@@ -32,7 +41,7 @@ typedef struct berth_mtrain {
 	const berth_mtrain_cfg *cfg;
 	berth_arena *mem;
 	berth_profile profile;
-	berth_system profiled;   /* links as profiled */
+	berth_system profiled; /* links as profiled */
 	berth_fitted_sim sim;
 } berth_mtrain;
 
@@ -40,9 +49,9 @@ typedef struct berth_rival {
 	/* "single", "whole, 1 thread", "whole, all threads"; NULL: no rival. The last one is none by the
 	 * clock of the CPU (berth_measured_all_threads). */
 	const char *name;
-	double seconds;          /* median; NAN: it could not be measured */
-	berth_spread ratio;      /* of the placement's time to its time, turn by turn */
-	bool beaten;             /* ratio.high < 1 */
+	double seconds;     /* median; NAN: it could not be measured */
+	berth_spread ratio; /* of the placement's time to its time, turn by turn */
+	bool beaten;        /* ratio.high < 1 */
 } berth_rival;
 
 enum { BERTH_N_RIVALS = 3 };
@@ -50,14 +59,12 @@ enum { BERTH_N_RIVALS = 3 };
 typedef struct berth_mtrain_result {
 	int64_t runs;
 	int32_t n_measured, n_failed, rounds, pairs;
-	const char *failure;     /* the last one's message, or NULL */
-	/* Mean |predicted - measured| / measured of the placements of the last round, by the simulator
-	 * before it saw them. NAN: none was measured. */
-	double simulated_error;
-	double first_error;      /* the same of the first round */
-	bool answered;           /* a placement was measured, and what follows is set */
+	const char *failure; /* the last one's message, or NULL */
+	/* Mean of off over the first and over the second half of what was measured. NAN: nothing was. */
+	double first_error, simulated_error;
+	bool answered;                 /* a placement was measured, and what follows is set */
 	const int32_t *op_dev, *order; /* [n_ops] the best measured one */
-	double best_s;           /* its median in the final comparison */
+	double best_s;                 /* its median in the final comparison */
 	berth_rival rival[BERTH_N_RIVALS];
 	bool accepted;
 } berth_mtrain_result;
@@ -72,9 +79,7 @@ int64_t berth_mtrain_least_runs(void);
 berth_status berth_mtrain_open(berth_measured *m, const berth_mtrain_cfg *cfg, berth_arena *mem,
                                berth_arena *tmp, berth_mtrain *out, berth_err *err);
 
-/* The rounds and the comparison. f has the policy; its parameters are replaced by those that went on. A
- * placement that the engine fails at or refuses, or whose outputs differ, does not count. Fails:
- * BERTH_ENOMEM; BERTH_EINTERRUPTED, with the result as far as it is, and the journal of the engine's
- * answers goes on from there. */
-berth_status berth_mtrain_run(berth_mtrain *t, berth_policy_file *f, berth_arena *tmp,
-                              berth_mtrain_result *out, berth_err *err);
+/* The measuring and the comparison. A placement that the engine fails at or refuses, or whose outputs differ,
+ * does not count. Fails: BERTH_ENOMEM; BERTH_EINTERRUPTED, with the result as far as it is, and the journal
+ * of the engine's answers goes on from there. */
+berth_status berth_mtrain_run(berth_mtrain *t, berth_arena *tmp, berth_mtrain_result *out, berth_err *err);

@@ -259,6 +259,15 @@ static void make_run(const int32_t *op_dev, double truth[N][2], double hand_s, d
 	m->wall_s[0] = t;
 }
 
+/* Mean relative difference of the calibration's times. */
+static double off_by(const berth_calibration *c, const double *time_s)
+{
+	double sum = 0;
+	for (int32_t i = 0; i < 2 * N; i++)
+		sum += fabs(c->time_s[i] / time_s[i] - 1) / (2 * N);
+	return sum;
+}
+
 static void calibration_finds_the_truth(void **state)
 {
 	(void)state;
@@ -273,7 +282,7 @@ static void calibration_finds_the_truth(void **state)
 	berth_measurement m;
 	double truth[N][2], first[N * 2], before, after;
 	int32_t op_dev[N];
-	berth_rng rng = berth_rng_seed(1, 0);
+	berth_rng rng = berth_rng_seed(1, 0), draw = berth_rng_seed(2, 0);
 	make_chain(N, &mem, &tmp, &g);
 	make_duo(&mem, &tmp, &s);
 	for (int32_t i = 0; i < N; i++) {
@@ -283,6 +292,11 @@ static void calibration_finds_the_truth(void **state)
 		first[2 * i + 1] = first[2 * i] * (0.95 + 0.1 * berth_rng_unit(&rng));
 	}
 	assert_ok(berth_calibration_new(&g, &s, first, &mem, &c, &err), &err);
+	/* drawn times are far from what is given while no run tells, and near the truth in the end */
+	c.draw = &draw;
+	assert_ok(berth_calibration_fit(&c, &tmp, NULL, NULL, &err), &err);
+	assert_true(off_by(&c, first) > 0.3);
+	c.draw = NULL;
 	for (int k = 0; k < 300; k++) {
 		for (int32_t i = 0; i < N; i++)
 			op_dev[i] = berth_rng_unit(&rng) < 0.5 || !i ? (int32_t)berth_rng_below(&rng, 2)
@@ -293,6 +307,13 @@ static void calibration_finds_the_truth(void **state)
 	assert_ok(berth_calibration_fit(&c, &tmp, &before, &after, &err), &err);
 	assert_true(before > 0.2);
 	assert_true(after < 0.02);
+	double at = off_by(&c, *truth);
+	c.draw = &draw;
+	assert_ok(berth_calibration_fit(&c, &tmp, NULL, NULL, &err), &err);
+	assert_true(off_by(&c, *truth) > at);
+	assert_true(off_by(&c, *truth) < at + 0.1);
+	c.draw = NULL;
+	assert_ok(berth_calibration_fit(&c, &tmp, NULL, NULL, &err), &err);
 	assert_ok(berth_calibration_links(&c, &mem, &tmp, &linked, &err), &err);
 	assert_near((linked.link_latency_s[0] + 4000 / linked.link_bandwidth[0]) / 5e-5, 1, 0.01);
 	assert_ok(berth_calibration_graph(&c, &linked, &mem, &fitted, &err), &err);
