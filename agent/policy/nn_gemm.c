@@ -3,7 +3,8 @@
  *
  * The text is compiled once for each kernel: for vectors and instructions of a kind, with tiles that fit its
  * registers. Every product is added without being rounded first, as fma() does: by the CPU, or by the C
- * library where the CPU cannot. So all kernels give the same bits. */
+ * library where the CPU cannot. So all kernels give the same bits. Compilers make one instruction of a sum
+ * that stands beside its product; with a sanitizer's checks between them they do not. */
 #include "nn_gemm.h"
 
 #include "array.h"
@@ -47,8 +48,9 @@ typedef struct kind {
 			for (int i = 0; i < rows; i++)                                                       \
 				for (int j = 0; j < vecs; j++) {                                             \
 					nn_real y = a.at[(size_t)i * a.row + k * a.column];                  \
+					vec_##VEC v = x[j], s = sum[i][j];                                   \
 					if (fused)                                                           \
-						sum[i][j] += y * x[j];                                       \
+						sum[i][j] = s + y * v;                                       \
 					else                                                                 \
 						for (int n = 0; n < VEC; n++)                                \
 							sum[i][j][n] = FMA(y, x[j][n], sum[i][j][n]);        \
