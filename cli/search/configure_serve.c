@@ -236,7 +236,8 @@ static berth_status solve(cli *c, view *v, berth_serving *all, const configure_v
 	for (int32_t b = 0; b < m->n_batches; b++)
 		all[b].most_ns = llround(v->most_s * 1e9);
 	berth_search_cfg part;
-	v->watch.what = "copies";
+	serve_watch *watch = v->watch.cfg.progress_ctx; /* v may be a copy */
+	watch->what = "copies";
 	for (int32_t b = 0; b < m->n_batches && steps->n == 0 && v->given->n == 0; b++) {
 		berth_serving_plan plan;
 		double samples = (double)m->batch[b];
@@ -258,7 +259,7 @@ static berth_status solve(cli *c, view *v, berth_serving *all, const configure_v
 		v->plan.bound_per_s = plan.bound_per_s;
 	}
 	berth_status st = BERTH_OK; /* of a layout: what one choice of devices cannot hold another may */
-	v->watch.what = "layouts";
+	watch->what = "layouts";
 	for (int32_t b = 0; b < m->n_batches && serve_has_layouts(v); b++) {
 		int32_t left = 0;
 		for (int32_t e = b; e < m->n_batches; e++)

@@ -28,6 +28,7 @@ typedef struct serve_watch {
 	cli_progress progress;
 	berth_search_cfg cfg; /* open: its progress and cancel are set */
 	const char *what, *of; /* that is searched for; counted a second */
+	double told_s;         /* by the clock; 0: not yet */
 } serve_watch;
 
 typedef struct serve_view {

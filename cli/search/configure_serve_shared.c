@@ -14,6 +14,10 @@ static void tell_progress(void *ctx, const berth_progress *now)
 {
 	serve_watch *w = ctx;
 	char best[80] = "", count[32];
+	double at_s = berth_wall_seconds();
+	if (at_s - w->told_s < 0.1) /* of all searches together */
+		return;
+	w->told_s = at_s;
 	if (berth_score_feasible(now->best))
 		snprintf(best, sizeof best, " %.4g %s/s of %.4g at most,", 1 / now->best.value, w->of,
 		         1 / now->bound);

@@ -143,16 +143,9 @@ berth_status berth_layout_paths(const berth_layers *l, berth_arena *mem, berth_a
  * scratch. Fails: BERTH_ENOMEM. O(kinds * ranges). */
 berth_status berth_layout_bound(const berth_layout_task *x, berth_arena *tmp, double *per_s, berth_err *err);
 
-/* Of one search: how often it has asked, and when it told last, by the clock. */
-typedef struct berth_layout_watch {
-	int64_t tries;
-	double told_s;
-} berth_layout_watch;
-
-/* Does cfg (may be NULL) end it here? With w its progress is told, ten times a second at most: tries as
- * evaluations, the best (per_s 0: none) and the bound in seconds a request. */
-bool berth_layout_over(const struct berth_search_cfg *cfg, berth_layout_watch *w, double per_s,
-                       double bound_per_s);
+/* Does cfg (may be NULL) end it here? tries, may be NULL: how often one search has asked. At each 64th of
+ * them progress is told: tries as evaluations, the best (per_s 0: none), the bound in seconds a request. */
+bool berth_layout_over(const struct berth_search_cfg *cfg, int64_t *tries, double per_s, double bound_per_s);
 
 /* Has the user had enough, where something that serves per_s is found? Then no search is begun any more. */
 bool berth_layout_enough(const struct berth_search_cfg *cfg, double per_s);

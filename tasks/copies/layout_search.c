@@ -26,22 +26,18 @@ typedef struct search {
 	int32_t *end;        /* [n_kinds][n_layers] behind the last layer of the longest range from there */
 	double best_per_s, asked; /* of best; the flow that is asked for */
 	double bound_per_s;
-	berth_layout_watch watch;
+	int64_t tries;
 	berth_rng rng;
 	berth_arena *tmp, *own; /* own: of one flow */
 } search;
 
-bool berth_layout_over(const berth_search_cfg *cfg, berth_layout_watch *w, double per_s, double bound_per_s)
+bool berth_layout_over(const berth_search_cfg *cfg, int64_t *tries, double per_s, double bound_per_s)
 {
-	bool told = w && ++w->tries % 64 == 1 && cfg && cfg->progress;
-	double now = told ? berth_wall_seconds() : 0;
-	if (told && now - w->told_s >= 0.1) {
-		w->told_s = now;
-		cfg->progress(cfg->progress_ctx, &(berth_progress){.evaluations = w->tries,
+	if (tries && ++*tries % 64 == 1 && cfg && cfg->progress)
+		cfg->progress(cfg->progress_ctx, &(berth_progress){.evaluations = *tries,
 		                                                   .best = {per_s > 0 ? 0 : 1, 1 / per_s},
 		                                                   .mean = NAN,
 		                                                   .bound = 1 / bound_per_s});
-	}
 	return cfg && berth_search_cfg_over(cfg);
 }
 
@@ -62,7 +58,7 @@ const berth_search_cfg *berth_layout_part(const berth_search_cfg *cfg, int n, be
 /* Asked before each try. */
 static bool is_over(search *s)
 {
-	return berth_layout_over(s->x->cfg, &s->watch, s->best_per_s, s->bound_per_s);
+	return berth_layout_over(s->x->cfg, &s->tries, s->best_per_s, s->bound_per_s);
 }
 
 /* Before there is an answer: only the user ends it, where there are others. */

@@ -253,7 +253,7 @@ typedef struct planner {
 	int32_t *part[BERTH_MOST_SERVER_KINDS]; /* [n_devs+1] devices of the last part of the best division */
 	berth_serving_group *parts[BERTH_MOST_SERVER_KINDS]; /* [n_devs+1] a copy on so many devices */
 	double alone[BERTH_MOST_SERVER_KINDS];               /* samples a second of a server by itself */
-	berth_layout_watch watch;
+	int64_t tries;
 	int64_t *x_n; /* [n_cols] how often each is used */
 	int64_t left[BERTH_MOST_SERVER_KINDS];
 	berth_serving_plan *plan;
@@ -334,7 +334,7 @@ static berth_status try_group(planner *l, const int32_t *servers, berth_err *err
 	}
 	if (most_per_s(x, many) <= alone * (1 + 1e-9))
 		return BERTH_OK;
-	if (states > MOST_STATES || berth_layout_over(x->cfg, &l->watch, 0, 0)) {
+	if (states > MOST_STATES || berth_layout_over(x->cfg, &l->tries, 0, 0)) {
 		l->plan->left_out++;
 		return BERTH_OK;
 	}

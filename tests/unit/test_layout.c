@@ -556,6 +556,50 @@ static void test_ended(void **state)
 	assert_true(all > 20 && found >= 0.8 * all);
 }
 
+typedef struct patience {
+	atomic_int cancel;
+	int32_t left; /* times that progress may be told; below 0: any */
+} patience;
+
+static void lose_patience(void *ctx, const berth_progress *now)
+{
+	(void)now;
+	patience *p = ctx;
+	p->cancel = p->left-- == 0;
+}
+
+/* Whenever it is ended: within limits, no more than the bound, and mostly something. */
+static void test_ended_within_limit(void **state)
+{
+	(void)state;
+	int32_t found = 0, all = 0;
+	for (uint64_t seed = 1; seed <= 12; seed++) {
+		timed w;
+		int32_t n = 0;
+		draw_timed(&w, seed, false);
+		for (int32_t left = 0; left <= 512; left = left ? 8 * left : 1) {
+			berth_arena mem = {0}, tmp = {0};
+			berth_layers start = {0}, out;
+			berth_err err;
+			patience p = {.left = left == 512 ? -1 : left};
+			berth_search_cfg cfg = berth_search_cfg_default();
+			cfg.cancel = &p.cancel;
+			cfg.progress = lose_patience;
+			cfg.progress_ctx = &p;
+			w.x[0].cfg = &cfg;
+			assert_ok(lay_timed(&w, &start, &mem, &tmp, &out, &err), &err);
+			assert_true(out.per_s <= out.bound_per_s);
+			assert_true(out.time_s[0] * 1e9 <= (double)w.x[0].most_ns * (1 + 1e-6));
+			n += out.per_s > 0;
+			found += left == 512 && out.per_s > 0 ? n : 0;
+			all += left == 512 && out.per_s > 0 ? 5 : 0;
+			berth_arena_free(&mem);
+			berth_arena_free(&tmp);
+		}
+	}
+	assert_true(all >= 20 && found >= 0.8 * all);
+}
+
 /* Three nodes of a kind hold a layer each at rate 6, or two at 2: alone 2 for two layers by one node each;
  * all three overlap. Equal clusters side by side have as many times the flow. */
 static void test_many(void **state)
@@ -714,6 +758,7 @@ int main(void)
 		cmocka_unit_test(test_within_limit),
 		cmocka_unit_test(test_paths),
 		cmocka_unit_test(test_ended),
+		cmocka_unit_test(test_ended_within_limit),
 		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_left_out),
 		cmocka_unit_test(test_quickest),
