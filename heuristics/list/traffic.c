@@ -38,7 +38,7 @@ static void claim(berth_traffic *w, int32_t c, int64_t at, int64_t time, int32_t
 	if (x->end_ns == 0)
 		w->claimed[*n_claimed] = c;
 	*n_claimed += x->end_ns == 0 && at + time > 0;
-	x->end_ns = at + time;
+	x->end_ns = later(x->end_ns, at + time); /* 0 again would claim it twice */
 	x->load_ns += time;
 	out->sum_ns += time;
 	if (time)

@@ -59,6 +59,41 @@ static void test_waits(void **state)
 }
 
 /* A long transfer waits for a late producer; a short one is carried before it. */
+/* Without contention a hop of no time from the beginning ends where its channel was free: the channel is
+ * noted once all the same. */
+static void test_hops_of_no_time(void **state)
+{
+	static const char graph[] =
+		"{\"format\":\"berth-graph\",\"version\":1,\"name\":\"five\",\"ops\":["
+		"{\"name\":\"p\",\"time_s\":{\"*\":0}},{\"name\":\"q\",\"time_s\":{\"*\":0}},"
+		"{\"name\":\"r\",\"time_s\":{\"*\":0}},{\"name\":\"s\",\"time_s\":{\"*\":0}},"
+		"{\"name\":\"t\",\"time_s\":{\"*\":0}},{\"name\":\"c\",\"time_s\":{\"*\":1e-9}}],"
+		"\"edges\":["
+		"{\"from\":\"p\",\"to\":\"c\",\"bytes\":10},{\"from\":\"q\",\"to\":\"c\",\"bytes\":0},"
+		"{\"from\":\"r\",\"to\":\"c\",\"bytes\":10},{\"from\":\"s\",\"to\":\"c\",\"bytes\":0},"
+		"{\"from\":\"t\",\"to\":\"c\",\"bytes\":10}]}";
+	static const char system[] =
+		"{\"format\":\"berth-system\",\"version\":1,\"name\":\"two\",\"contention\":false,"
+		"\"devices\":[{\"name\":\"a\"},{\"name\":\"b\"}],\"links\":["
+		"{\"from\":\"a\",\"to\":\"b\",\"bandwidth\":1e9},"
+		"{\"from\":\"b\",\"to\":\"a\",\"bandwidth\":1e9}]}";
+	enum { FIVE = 5 };
+	int32_t claimed[1 + FIVE] = {-1, -1, -1, -1, -1, -1};
+	small_problem c;
+	berth_partial *part;
+	berth_traffic w;
+	(void)state;
+	small_problem_make(&c, graph, system);
+	setup(&c, &part, &w);
+	w.claimed = claimed;
+	for (int32_t op = 0; op < FIVE; op++)
+		put(part, &w, op, 0);
+	assert_int_equal(berth_traffic_look(&w, FIVE, 1).ready_ns, 10);
+	assert_int_equal(claimed[0], 0);
+	assert_int_equal(claimed[1], -1);
+	small_problem_free(&c);
+}
+
 static void test_gaps(void **state)
 {
 	(void)state;
@@ -178,8 +213,12 @@ static void test_lengths_of_search_placements(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_waits), cmocka_unit_test(test_gaps),
-	                                   cmocka_unit_test(test_random_instances),
-	                                   cmocka_unit_test(test_lengths_of_search_placements)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_waits),
+		cmocka_unit_test(test_hops_of_no_time),
+		cmocka_unit_test(test_gaps),
+		cmocka_unit_test(test_random_instances),
+		cmocka_unit_test(test_lengths_of_search_placements),
+	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
