@@ -4,6 +4,7 @@
 
 #include "engine_find.h"
 #include "file.h"
+#include "print.h"
 
 const berth_sandbox *cli_sandbox(const cli *c)
 {
@@ -65,5 +66,10 @@ berth_status cli_policy_read(cli *c, const char *path, berth_policy_file *out, b
 	if (st == BERTH_OK)
 		st = berth_policy_file_decode(path, x.data, size, &c->mem, out, err);
 	berth_file_unmap(data, size);
+	if (st == BERTH_OK && out->known.hidden > 0 && out->known.step_in < out->dims.step_in)
+		st = cli_note(c, err,
+		              "%s: an earlier berth trained this policy: of the %d features of a step "
+		              "it knows %d; one that is trained now sees more",
+		              path, out->dims.step_in, out->known.step_in);
 	return st;
 }
