@@ -65,8 +65,8 @@ def ask(path, words, goal, *more):
 
 
 def quickest(path, words):
-    """The quickest way of a token: (seconds, its stages, below which none is). Each limit is 5 % below what was
-    found last, until no way is, or can be, quicker by as much."""
+    """The quickest way of a token that berth found: (seconds, its stages, below which none is). Each limit is 5 %
+    below what was found last, until none is found, or can be."""
     least_s = ask(path, words, "throughput:latency<=1us", "--time", "1us")["short"]["least"]
     goal, best_s, stages = "throughput", math.inf, []
     while best_s > 1.05 * least_s:
