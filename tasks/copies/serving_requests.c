@@ -90,7 +90,7 @@ static bool work_of(const requests *r, int32_t k, int32_t b, int32_t from, int32
 	for (int32_t i = 0; i < x->n_kinds; i++) {
 		const berth_request_kind *q = &x->kind[i];
 		const berth_serving *a = &q->answering[b];
-		double steps = (double)q->answer / (double)x->batch[b], first = 0, token = 0;
+		double steps = (double)q->answer / (double)x->batch[b], first = 0, token = 0, chunk;
 		for (int32_t l = from; l < to; l++) {
 			if (reads && !add_layer(&q->reading, k, l, q->share, &w->run_ns, &first))
 				return false;
@@ -100,8 +100,11 @@ static bool work_of(const requests *r, int32_t k, int32_t b, int32_t from, int32
 			           (double)q->read / (double)(q->read + q->answer) *
 			           (leaves(a, k) ? a->kind[k].byte_ns : a->kind[k].inside_byte_ns);
 		}
-		if (reads) /* a chunk of the prompt in a step */
+		chunk = first * fmin(1, CHUNK / (double)q->read);
+		if (reads) { /* a chunk of the prompt in a step */
 			w->run_ns += q->share * wait_for_disk(r, k, w, ceil((double)q->read / CHUNK), &first);
+			wait_for_disk(r, k, w, 1, &chunk);
+		}
 		if (answers)
 			w->run_ns += q->share * steps * wait_for_disk(r, k, w, 1, &token);
 		if (reads && passes)
@@ -111,7 +114,7 @@ static bool work_of(const requests *r, int32_t k, int32_t b, int32_t from, int32
 		bool asked = q->share > 0;
 		w->first_ns = fmax(w->first_ns, asked ? first : 0);
 		w->token_ns = fmax(w->token_ns, asked ? token : 0);
-		wait_ns = fmax(wait_ns, answers && asked ? first * fmin(1, CHUNK / (double)q->read) : 0);
+		wait_ns = fmax(wait_ns, answers && asked ? chunk : 0);
 	}
 	w->shared_ns += r->apart ? send_ns : 0;
 	w->token_ns += wait_ns;
