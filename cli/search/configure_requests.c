@@ -232,9 +232,9 @@ static berth_status tell_infeasible(cli *c, const requests *r, berth_err *err)
 	if (why->kept_s[0] + why->kept_s[1] <= 0 && memory)
 		return berth_fail(err, BERTH_EINFEASIBLE,
 		                  "the layers of %s with their caches fit nowhere on so many servers of "
-		                  "%s%s%s; give weights of fewer bits (the word weights), more memory or "
-		                  "servers%s",
-		                  c->args[0], r->v.s.name, links, text, *links ? ", or links" : "");
+		                  "%s%s%s; give %smore memory or servers%s",
+		                  c->args[0], r->v.s.name, links, text, serve_fewer_bits(why),
+		                  *links ? ", or links" : "");
 	text = "";
 	if (why->limit && strcmp(why->limit, "both") != 0)
 		text = berth_arena_printf(&c->mem, "; %s<=%s is not possible, %s takes %s at the least",

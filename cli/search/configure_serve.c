@@ -378,9 +378,10 @@ static berth_status tell_infeasible(cli *c, const view *v, berth_err *err)
 	if (why->kept_s[0] <= 0 && !late)
 		return berth_fail(
 			err, BERTH_EINFEASIBLE,
-			"the layers of %s fit nowhere on so many servers of %s%s%s; give weights of "
-			"fewer bits (the word weights), more memory, or more servers%s",
-			c->args[0], v->s.name, links, text, *links ? ", or links" : "");
+			"the layers of %s fit nowhere on so many servers of %s%s%s; give %smore "
+			"memory, or more servers%s",
+			c->args[0], v->s.name, links, text, serve_fewer_bits(why),
+			*links ? ", or links" : "");
 	text = "";
 	if (late)
 		text = berth_arena_printf(&c->mem, "; none is possible, a sample takes %s at the least",

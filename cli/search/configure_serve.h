@@ -13,6 +13,7 @@ typedef struct serve_short {
 	const char *limit;
 	double asked, least; /* seconds; bytes that there are, and that are needed. NAN: unknown */
 	bool one;            /* bytes of one device, and of one layer */
+	bool no_weights;     /* bytes beside these */
 	double kept_s[2];    /* limits that were tried last: of a sample, or first and token; 0: none */
 	double kept_per_s;   /* by that; 0: nothing keeps them that was found */
 } serve_short;
@@ -72,6 +73,8 @@ berth_status serve_name_links(cli *c, const serve_view *v, const char **text, be
 bool serve_lacks_memory(const berth_serving *x, serve_short *why);
 /* ": they need 3 GB, and ..."; empty where that is unknown. In c->mem. */
 berth_status serve_tell_memory(cli *c, const serve_short *why, const char **text, berth_err *err);
+/* "weights of fewer bits (the word weights), ", or what else lets layers need less. */
+const char *serve_fewer_bits(const serve_short *why);
 /* From here on signals ask for the end. close must follow. Fails: BERTH_ENOMEM. */
 berth_status serve_watch_open(cli *c, const cli_budget *budget, const char *of, serve_watch *w,
                               berth_err *err);

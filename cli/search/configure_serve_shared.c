@@ -104,17 +104,19 @@ berth_status serve_name_links(cli *c, const view *v, const char **text, berth_er
 	return berth_got(*text, err);
 }
 
-bool serve_lacks_memory(const berth_serving *x, serve_short *why)
+/* Of weights and all else, or without weights: those may be on disks. */
+static bool lacks_memory(const berth_serving *x, bool weights, serve_short *why)
 {
+	const int64_t *bytes = weights ? x->block_bytes : x->block_state_bytes;
 	double need = (double)x->work_bytes, has = 0, most = 0, most_need = 0;
 	for (int32_t b = 0; b < x->n_blocks; b++) {
-		need += (double)x->block_bytes[b];
-		most_need = fmax(most_need, (double)(x->block_bytes[b] + x->work_bytes));
+		need += (double)bytes[b];
+		most_need = fmax(most_need, (double)(bytes[b] + x->work_bytes));
 	}
 	for (int32_t k = 0; k < x->n_kinds; k++) {
 		const berth_server_kind *d = &x->kind[k];
-		double nodes = (double)(d->n_servers * d->n_devs);
-		double one = d->memory_bytes < 0 ? INFINITY : (double)d->memory_bytes + (double)d->disk_bytes;
+		double nodes = (double)(d->n_servers * d->n_devs), disk = weights ? (double)d->disk_bytes : 0;
+		double one = d->memory_bytes < 0 ? INFINITY : (double)d->memory_bytes + disk;
 		has += nodes > 0 ? nodes * one : 0;
 		most = nodes > 0 ? fmax(most, one) : most;
 	}
@@ -124,7 +126,16 @@ bool serve_lacks_memory(const berth_serving *x, serve_short *why)
 	why->limit = "memory";
 	why->asked = why->one ? most : has;
 	why->least = why->one ? most_need : need;
+	why->no_weights = !weights;
 	return true;
+}
+
+bool serve_lacks_memory(const berth_serving *x, serve_short *why)
+{
+	bool disk = false;
+	for (int32_t k = 0; k < x->n_kinds; k++)
+		disk |= x->kind[k].disk_bytes > 0;
+	return (disk && lacks_memory(x, false, why)) || lacks_memory(x, true, why);
 }
 
 berth_status serve_tell_memory(cli *c, const serve_short *why, const char **text, berth_err *err)
@@ -132,12 +143,18 @@ berth_status serve_tell_memory(cli *c, const serve_short *why, const char **text
 	char a[32], b[32];
 	*text = why->limit
 	                ? berth_arena_printf(
-				  &c->mem, ": %s %s at the least, and %s %s",
+				  &c->mem, ": %s %s%s at the least, and %s %s",
 				  why->one ? "a layer needs" : "they need", berth_text_bytes(a, why->least),
+				  why->no_weights ? " of memory without weights" : "",
 				  why->one ? "no device has more than" : "all devices together have",
 				  berth_text_bytes(b, why->asked))
 	                : "";
 	return berth_got(*text, err);
+}
+
+const char *serve_fewer_bits(const serve_short *why)
+{
+	return why->no_weights ? "shorter contexts, " : "weights of fewer bits (the word weights), ";
 }
 
 double serve_round_up(double s)

@@ -75,14 +75,20 @@ static void forget(places *x)
 		x->pool[i] = x->pool_from[i] = -1;
 }
 
+/* A device without a kind has its name for one; measured times may go by it, but of disks there are none. */
+static const char *kind_of(const berth_system *s, int32_t dev)
+{
+	bool unnamed = strcmp(s->dev_kind[dev], s->dev_name[dev]) == 0;
+	return unnamed && berth_system_is(s, dev, "disk") ? "disk" : s->dev_kind[dev];
+}
+
 /* Is the system the same where a[n] and b[n] have changed places? */
 static bool change_places(places *x, const int32_t *a, const int32_t *b, int32_t n)
 {
 	bool same = true;
-	/* A device without a kind has its name for one; measured times may go by it. */
 	for (int32_t i = 0; i < n && same; i++)
 		same = berth_device_figures_same(x->s, a[i], b[i]) &&
-		       strcmp(x->s->dev_kind[a[i]], x->s->dev_kind[b[i]]) == 0;
+		       strcmp(kind_of(x->s, a[i]), kind_of(x->s, b[i])) == 0;
 	if (!same)
 		return false;
 	for (int32_t i = 0; i < n; i++) {
