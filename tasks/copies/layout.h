@@ -166,7 +166,8 @@ berth_status berth_layout_search(const berth_layout_task *x, const berth_layers 
                                  berth_err *err);
 
 /* Shared by layout_limits.c and layout_search.c: the search by what layers are due and modes are chosen;
- * start as above, not NULL. */
+ * start [n] as above, the best of them counts, and the first one's bound. */
 berth_status layout_check(const berth_layout_task *x, berth_err *err);
-berth_status layout_ruin(const berth_layout_task *x, const berth_layers *start, int32_t effort, uint64_t seed,
-                         berth_arena *mem, berth_arena *tmp, berth_layers *out, berth_err *err);
+berth_status layout_ruin(const berth_layout_task *x, const berth_layers *start, int n, int32_t effort,
+                         uint64_t seed, berth_arena *mem, berth_arena *tmp, berth_layers *out,
+                         berth_err *err);

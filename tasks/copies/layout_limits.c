@@ -232,7 +232,8 @@ static void take(dues *d, double *const *from, double *const *to)
 }
 
 /* Layers are due in the share of time that the quickest has: first later, and what keeps the limits all the
- * same is taken; then, with requests that keep to it, what was best so far is moved. */
+ * same is taken; then, with requests that keep to it, what was best so far is moved. start [2]: of the search
+ * without limits, and the caller's. */
 static berth_status search_dues(dues *d, const berth_layout_task *given, const berth_layers *start,
                                 int32_t effort, uint64_t seed, berth_arena *mem, berth_arena *tmp,
                                 berth_layers *out, berth_err *err)
@@ -254,11 +255,13 @@ static berth_status search_dues(dues *d, const berth_layout_task *given, const b
 			d->best[i][l] *= most_s / fmax(least_s, 1e-300);
 		d->x.limit[i].due_s = d->now[i];
 	}
-	for (int r = 0; r < ROUNDS && !berth_layout_enough(given->cfg, out->per_s); r++) {
+	for (int r = 0; r < ROUNDS; r++) {
 		bool loose = r < LOOSE, long_one = loose || r == ROUNDS - 1;
 		berth_search_cfg part;
-		berth_layers now, from = out->per_s > 0 ? *out : *start;
-		from.bound_per_s = out->bound_per_s;
+		berth_layers now, from[] = {out->per_s > 0 ? *out : start[0], start[1]};
+		if ((r >= LOOSE || out->per_s > 0) && given->cfg && berth_search_cfg_over(given->cfg))
+			return BERTH_OK;
+		from[0].bound_per_s = out->bound_per_s;
 		d->x.cfg = berth_layout_part(given->cfg, loose ? 2 * (LOOSE - r) : ROUNDS - r, &part);
 		d->x.spare |= out->per_s > 0;
 		d->x.strict = !loose;
@@ -269,7 +272,7 @@ static berth_status search_dues(dues *d, const berth_layout_task *given, const b
 		for (int m = 0; !long_one && r > LOOSE && m <= r % 3; m++)
 			move(d);
 		berth_layout_choose(&d->x);
-		BERTH_TRY(layout_ruin(&d->x, &from, long_one ? (effort + 2) / 3 : effort / ROUNDS + 1,
+		BERTH_TRY(layout_ruin(&d->x, from, 2, long_one ? (effort + 2) / 3 : effort / ROUNDS + 1,
 		                      seed + (uint64_t)r, mem, tmp, &now, err));
 		if (now.per_s < out->per_s || !berth_layout_keeps(given, &now))
 			continue;
@@ -284,7 +287,7 @@ berth_status berth_layout_search(const berth_layout_task *x, const berth_layers 
                                  uint64_t seed, berth_arena *mem, berth_arena *tmp, berth_layers *out,
                                  berth_err *err)
 {
-	berth_layers r = {0}, known = start ? *start : r;
+	berth_layers r = {0}, known[2] = {start ? *start : r, start ? *start : r};
 	berth_layout_task free = *x;
 	berth_search_cfg part;
 	bool limited = false;
@@ -297,19 +300,19 @@ berth_status berth_layout_search(const berth_layout_task *x, const berth_layers 
 	berth_layout_choose(&free);
 	if (limited) {
 		BERTH_TRY(layout_check(x, err));
-		if (!(known.bound_per_s > 0))
-			BERTH_TRY(berth_layout_bound(x, tmp, &known.bound_per_s, err));
-		r.bound_per_s = known.bound_per_s;
-		known.bound_per_s = 0;
+		if (!(known->bound_per_s > 0))
+			BERTH_TRY(berth_layout_bound(x, tmp, &known->bound_per_s, err));
+		r.bound_per_s = known->bound_per_s;
+		known->bound_per_s = 0;
 		free.cfg = berth_layout_part(x->cfg, 4, &part);
 	}
-	BERTH_TRY(layout_ruin(&free, &known, effort, seed, mem, tmp, &known, err));
+	BERTH_TRY(layout_ruin(&free, known, 1, effort, seed, mem, tmp, known, err));
 	if (limited)
-		known.bound_per_s = r.bound_per_s;
-	if (!limited || (known.per_s > 0 && berth_layout_keeps(x, &known)))
-		r = known;
+		known->bound_per_s = r.bound_per_s;
+	if (!limited || (known->per_s > 0 && berth_layout_keeps(x, known)))
+		r = *known;
 	else
-		BERTH_TRY(search_dues(&d, x, &known, effort, seed, mem, tmp, &r, err));
+		BERTH_TRY(search_dues(&d, x, known, effort, seed, mem, tmp, &r, err));
 	*out = r;
 	return BERTH_OK;
 }

@@ -456,19 +456,19 @@ static berth_status leave_out(search *s, berth_layers *l, berth_arena *mem, bert
 	return berth_layout_flow(s->x, l, mem, s->tmp, err);
 }
 
-static berth_status run(search *s, const berth_layers *start, int32_t effort, berth_layers *out,
+static berth_status run(search *s, const berth_layers *start, int n, int32_t effort, berth_layers *out,
                         berth_arena *mem, berth_err *err)
 {
 	berth_layers now;
 	double per_s;
 	BERTH_TRY(make_units(s, err));
-	out->bound_per_s = start ? start->bound_per_s : 0;
+	out->bound_per_s = start->bound_per_s;
 	if (!(out->bound_per_s > 0))
 		BERTH_TRY(berth_layout_bound(s->x, s->tmp, &out->bound_per_s, err));
 	if (!(out->bound_per_s > 0))
 		return BERTH_OK;
-	if (start)
-		take_start(s, start);
+	for (int i = 0; i < n; i++)
+		take_start(s, &start[i]);
 	s->bound_per_s = out->bound_per_s;
 	for (int i = 0; i < 20 && !may_end(s); i++) { /* one answer at the least */
 		for (int32_t k = 0; k < s->n_units; k++)
@@ -494,15 +494,15 @@ static berth_status run(search *s, const berth_layers *start, int32_t effort, be
 	return BERTH_OK;
 }
 
-berth_status layout_ruin(const berth_layout_task *x, const berth_layers *start, int32_t effort, uint64_t seed,
-                         berth_arena *mem, berth_arena *tmp, berth_layers *out, berth_err *err)
+berth_status layout_ruin(const berth_layout_task *x, const berth_layers *start, int n, int32_t effort,
+                         uint64_t seed, berth_arena *mem, berth_arena *tmp, berth_layers *out, berth_err *err)
 {
 	BERTH_ARENA(own);
 	search s = {.x = x, .tmp = tmp, .own = &own, .rng = berth_rng_seed(seed, BERTH_STREAM_WALK)};
 	berth_layers r = {0};
 	BERTH_SCRATCH(tmp);
 	BERTH_TRY(layout_check(x, err));
-	BERTH_TRY(run(&s, start, effort, &r, mem, err));
+	BERTH_TRY(run(&s, start, n, effort, &r, mem, err));
 	*out = r;
 	return BERTH_OK;
 }

@@ -120,6 +120,7 @@ berth_status berth_serving_lay(const berth_serving *x, const int64_t *batch, int
 	berth_layout_task task;
 	berth_layers from = *start;
 	BERTH_TRY(make_task(x, batch, n, at, step_s, mem, kind, &task, err));
+	task.spare = start->n_groups > 0;
 	BERTH_TRY(berth_layout_flow(&task, &from, mem, tmp, err));
 	BERTH_TRY(berth_layout_search(&task, start, tries, 1, mem, tmp, out, err));
 	from.bound_per_s = out->bound_per_s;

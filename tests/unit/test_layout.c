@@ -565,7 +565,7 @@ static void lose_patience(void *ctx, const berth_progress *now)
 {
 	(void)now;
 	patience *p = ctx;
-	p->cancel = p->left-- == 0;
+	p->cancel |= p->left-- == 0;
 }
 
 /* Whenever it is ended: within limits, no more than the bound, and mostly something. */
@@ -598,6 +598,78 @@ static void test_ended_within_limit(void **state)
 		}
 	}
 	assert_true(all >= 20 && found >= 0.8 * all);
+}
+
+static void count_calls(void *ctx, const berth_progress *now)
+{
+	(void)now;
+	++*(int32_t *)ctx;
+}
+
+/* One node holds either of two layers, and not both, though a way may be in time: an end ends it all. */
+static void test_ended_with_nothing(void **state)
+{
+	(void)state;
+	berth_layout_kind kind;
+	int32_t calls = 0; /* each search that is begun tells once */
+	atomic_int cancel = 1;
+	berth_search_cfg cfg = berth_search_cfg_default();
+	berth_layout_task x = {.n_layers = 2,
+	                       .n_kinds = 1,
+	                       .kind = &kind,
+	                       .limit[0].most_s = 3,
+	                       .n_limits = 1,
+	                       .cfg = &cfg};
+	berth_arena mem = {0}, tmp = {0};
+	berth_layers out;
+	berth_err err;
+	cfg.cancel = &cancel;
+	cfg.progress = count_calls;
+	cfg.progress_ctx = &calls;
+	assert_ok(berth_layout_kind_new(&kind, "a", 1, 2, 1, &mem, &err), &err);
+	for (int32_t l = 0; l < 2; l++)
+		berth_layout_offer(&kind, 2, 0, l, l + 1, 1, 1, (double[]){1, 0}, 1, 0, 0);
+	assert_ok(berth_layout_search(&x, NULL, 100, 1, &mem, &tmp, &out, &err), &err);
+	assert_near(out.per_s, 0, 0);
+	assert_true(calls > 0 && calls <= 8);
+	berth_arena_free(&mem);
+	berth_arena_free(&tmp);
+}
+
+/* What a search within a limit is given it does not lose, however little it tries. */
+static void test_start_within_limit(void **state)
+{
+	(void)state;
+	enum { L = 6, KINDS = 3 };
+	int32_t n = 0, kept = 0;
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		berth_rng rng = berth_rng_seed(seed, BERTH_STREAM_RANDOM);
+		berth_layout_kind kind[KINDS];
+		berth_layout_task x = {.n_layers = L, .n_kinds = KINDS, .kind = kind, .n_limits = 1};
+		berth_arena mem = {0}, tmp = {0};
+		berth_layers first, again;
+		berth_err err;
+		for (int32_t k = 0; k < KINDS; k++) {
+			assert_ok(berth_layout_kind_new(&kind[k], "k", 3, L, 2, &mem, &err), &err);
+			for (int32_t i = 0; i < 2 * L * L; i++) {
+				int32_t f = i / L % L, t = i % L + 1, m = i / L / L;
+				double s = (t - f) * (1 + m) * (1 + berth_rng_unit(&rng)),
+				       per_s = (1 + m) * berth_rng_unit(&rng) / s;
+				if (t > f && t - f <= 3)
+					berth_layout_offer(&kind[k], L, m, f, t, per_s, per_s,
+					                   (double[]){s, 0}, 1, 0, 0);
+			}
+		}
+		x.limit[0].most_s = 1.3 * berth_layout_quickest(&x, 0, NULL);
+		assert_ok(berth_layout_search(&x, NULL, 100, 1, &mem, &tmp, &first, &err), &err);
+		assert_ok(berth_layout_search(&x, &first, 1, 1, &mem, &tmp, &again, &err), &err);
+		n += first.per_s > 0;
+		kept += first.per_s > 0 && again.per_s >= first.per_s * (1 - 1e-6);
+		berth_arena_free(&mem);
+		berth_arena_free(&tmp);
+	}
+	printf("starts within limits: %d, %d kept\n", n, kept);
+	assert_true(n == 20 && kept >= 18);
 }
 
 /* Three nodes of a kind hold a layer each at rate 6, or two at 2: alone 2 for two layers by one node each;
@@ -759,6 +831,8 @@ int main(void)
 		cmocka_unit_test(test_paths),
 		cmocka_unit_test(test_ended),
 		cmocka_unit_test(test_ended_within_limit),
+		cmocka_unit_test(test_ended_with_nothing),
+		cmocka_unit_test(test_start_within_limit),
 		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_left_out),
 		cmocka_unit_test(test_quickest),
