@@ -2,7 +2,7 @@
  * and clusters by the scores of edges. The network itself stands in hsdag_net.c. */
 #include "hsdag.h"
 
-#include "group_loss.h"
+#include "group_cfg.h"
 
 /* ---- the graph of nodes ---- */
 

@@ -4,7 +4,7 @@
 
 #include "ceft.h"
 #include "coloc.h"
-#include "group_loss.h"
+#include "group_cfg.h"
 #include "offer_schedule.h"
 #include "partial.h"
 

@@ -6,7 +6,7 @@
  * that was found for it. */
 #include "coarsen.h"
 #include "entries.h"
-#include "group_loss.h"
+#include "group_cfg.h"
 #include "improve.h"
 #include "sort.h"
 

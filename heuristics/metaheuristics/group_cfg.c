@@ -1,4 +1,4 @@
-#include "group_loss.h"
+#include "group_cfg.h"
 
 berth_status berth_group_cfg(const berth_problem *p, int32_t target, berth_arena *mem, berth_coarsen_cfg *out,
                              berth_err *err)
