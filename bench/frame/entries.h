@@ -43,6 +43,8 @@
 	  .evaluations = 10000) \
 	X(objectives, "", "learning", "30 min", "energy, energy-delay product and throughput", \
 	  .evaluations = 2400, .seeds = 10) \
+	X(passes, "", "learning", "5 min", "what the policy sees, and what its passes and draws are worth", \
+	  .evaluations = 10000) \
 	X(pipelines, "[FILE]", "clusters", "1 s", \
 	  "training steps measured on two clusters, and as predicted; or plans of a file", 0) \
 	X(planted, "", "bounds", "1 h", "searches and bounds beside planted optima", \

@@ -84,6 +84,7 @@ typedef struct berth_problem {
 	int32_t *edge_in_pos; /* [n_edges] index into in_tensor: place among its consumer's inputs */
 	bool has_energy;      /* every device has watts, and the cost model defines energy */
 	bool memory_free;     /* no placement can exceed the memory of any device or pool */
+	bool lists_queue;     /* transfers of list schedules fill no gaps: to tell what gaps are worth */
 } berth_problem;
 
 /* Place of an operator, or of another row, and a device in a table [..][n_devs]. */

@@ -13,7 +13,7 @@ berth_status berth_traffic_new(const berth_problem *p, berth_arena *mem, berth_t
 	BERTH_TRY_NEW(mem, p->s->n_channels, err, out->claimed);
 	if (!p->s->contention)
 		return BERTH_OK;
-	size_t most = (size_t)(p->g->n_edges < MOST_GAPS ? p->g->n_edges : MOST_GAPS);
+	size_t most = p->lists_queue ? 0 : (size_t)(p->g->n_edges < MOST_GAPS ? p->g->n_edges : MOST_GAPS);
 	return berth_idle_new(p->s->n_channels, most, mem, &out->idle, err);
 }
 
