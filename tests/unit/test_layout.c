@@ -214,7 +214,7 @@ static void check_flow(const berth_layout_task *x, const berth_layers *l)
 static void test_against_all(void **state)
 {
 	(void)state;
-	int32_t n_best = 0, n_far = 0, n = 0, all = support_sampled(1000, BERTH_DEBUG ? 60 : 250, "clusters");
+	int32_t n_best = 0, n_far = 0, n = 0, all = support_sampled(1000, BERTH_DEBUG ? 20 : 250, "clusters");
 	for (uint64_t seed = 1; seed <= (uint64_t)all; seed++) {
 		berth_arena mem = {0}, tmp = {0};
 		berth_layers out;
@@ -441,7 +441,7 @@ static void check_kept_unasked(timed *w, berth_arena *mem, berth_arena *tmp)
 static void test_within_limit(void **state)
 {
 	(void)state;
-	int32_t n = 0, kept = 0, near = 0, all = support_sampled(500, BERTH_DEBUG ? 30 : 55, "clusters");
+	int32_t n = 0, kept = 0, near = 0, all = support_sampled(500, BERTH_DEBUG ? 15 : 55, "clusters");
 	for (uint64_t seed = 1; seed <= (uint64_t)all; seed++) {
 		berth_arena mem = {0}, tmp = {0};
 		berth_layers start = {0}, out;
@@ -506,8 +506,8 @@ static int64_t check_paths(const berth_layout_task *x, const berth_layers *l)
 static void test_paths(void **state)
 {
 	(void)state;
-	int64_t own = 0, found = 0;
-	for (uint64_t seed = 0; seed < 200; seed++) {
+	int64_t own = 0, found = 0, all = support_sampled(200, BERTH_DEBUG ? 40 : 200, "clusters");
+	for (uint64_t seed = 0; seed < (uint64_t)all; seed++) {
 		instance w;
 		berth_arena mem = {0}, tmp = {0};
 		berth_layers out;
@@ -521,7 +521,7 @@ static void test_paths(void **state)
 		berth_arena_free(&mem);
 		berth_arena_free(&tmp);
 	}
-	assert_true(found > 50 && own > found);
+	assert_true(4 * found > all && own > found);
 }
 
 /* A search that nothing ends is the same. One that is ended at once has a layout all the same, and a bound
@@ -529,8 +529,8 @@ static void test_paths(void **state)
 static void test_ended(void **state)
 {
 	(void)state;
-	int32_t found = 0, all = 0;
-	for (uint64_t seed = 1; seed <= 40; seed++) {
+	int32_t found = 0, all = 0, n = support_sampled(40, BERTH_DEBUG ? 10 : 40, "clusters");
+	for (uint64_t seed = 1; seed <= (uint64_t)n; seed++) {
 		instance w;
 		berth_arena mem = {0}, tmp = {0};
 		berth_layers free, same, ended;
@@ -553,7 +553,7 @@ static void test_ended(void **state)
 		berth_arena_free(&mem);
 		berth_arena_free(&tmp);
 	}
-	assert_true(all > 20 && found >= 0.8 * all);
+	assert_true(2 * all > n && found >= 0.8 * all);
 }
 
 typedef struct patience {
@@ -572,8 +572,8 @@ static void lose_patience(void *ctx, const berth_progress *now)
 static void test_ended_within_limit(void **state)
 {
 	(void)state;
-	int32_t found = 0, all = 0;
-	for (uint64_t seed = 1; seed <= 12; seed++) {
+	int32_t found = 0, all = 0, seeds = support_sampled(12, BERTH_DEBUG ? 5 : 12, "clusters");
+	for (uint64_t seed = 1; seed <= (uint64_t)seeds; seed++) {
 		timed w;
 		int32_t n = 0;
 		draw_timed(&w, seed, false);
@@ -597,7 +597,7 @@ static void test_ended_within_limit(void **state)
 			berth_arena_free(&tmp);
 		}
 	}
-	assert_true(all >= 20 && found >= 0.8 * all);
+	assert_true(3 * all >= 5 * seeds && found >= 0.8 * all);
 }
 
 static void count_calls(void *ctx, const berth_progress *now)
@@ -641,8 +641,8 @@ static void test_start_within_limit(void **state)
 {
 	(void)state;
 	enum { L = 6, KINDS = 3 };
-	int32_t n = 0, kept = 0;
-	for (uint64_t seed = 1; seed <= 20; seed++) {
+	int32_t n = 0, kept = 0, all = support_sampled(20, BERTH_DEBUG ? 5 : 20, "clusters");
+	for (uint64_t seed = 1; seed <= (uint64_t)all; seed++) {
 		berth_rng rng = berth_rng_seed(seed, BERTH_STREAM_RANDOM);
 		berth_layout_kind kind[KINDS];
 		berth_layout_task x = {.n_layers = L, .n_kinds = KINDS, .kind = kind, .n_limits = 1};
@@ -669,7 +669,7 @@ static void test_start_within_limit(void **state)
 		berth_arena_free(&tmp);
 	}
 	printf("starts within limits: %d, %d kept\n", n, kept);
-	assert_true(n == 20 && kept >= 18);
+	assert_true(n == all && kept >= 0.9 * n);
 }
 
 /* Three nodes of a kind hold a layer each at rate 6, or two at 2: alone 2 for two layers by one node each;
