@@ -266,10 +266,11 @@ static void test_models(void **state)
 	/* a sample takes one of the graphs on each system, in turn */
 	int graphs = support_sampled(2, 1, "graphs on each system");
 	int evaluations = support_sampled(BERTH_DEBUG ? 100 : 400, BERTH_DEBUG ? 30 : 100, "evaluations");
-	for (int32_t i = 0; i < n; i += BERTH_DEBUG ? 2 : 1)
+	const int step = BERTH_DEBUG ? 4 : 1;
+	for (int32_t i = 0; i < n; i += step)
 		for (int k = 0; k < graphs && !row[i].recipe; k++) {
 			compiled c;
-			compile_zoo(&c, specs[(i / (BERTH_DEBUG ? 2 : 1) + k) % 2], row[i].name);
+			compile_zoo(&c, specs[(i / step + k) % 2], row[i].name);
 			check_all(&c, evaluations, true);
 		}
 }
@@ -396,7 +397,7 @@ static void test_tight_memory(void **state)
 		compiled c;
 		compile_text(&c, "tight memory", graph, systems[i]);
 		assert_false(c.p.memory_free);
-		check_all(&c, 100, true);
+		check_all(&c, BERTH_DEBUG ? 40 : 100, true);
 	}
 }
 
@@ -541,7 +542,7 @@ static void test_searches_improve(void **state)
 /* Every method with each of its allocations failing in turn, where an answer is possible in a few of them. */
 static void fail_each_allocation(const compiled *c, const berth_method *m)
 {
-	for (long k = 0;; k++) {
+	for (long k = 0;; k += BERTH_DEBUG ? 3 : 1) {
 		failing_allocator f;
 		berth_arena mem, tmp;
 		berth_search s;
