@@ -182,7 +182,7 @@ static void test_interrupted_anywhere(void **state)
 	int64_t steps = l.result.steps;
 	close_lesson(&l);
 	assert_true(steps > 20);
-	for (int64_t stop = 1; stop <= steps; stop += 1 + steps / 12) {
+	for (int64_t stop = 1; stop <= steps; stop += 1 + steps / (BERTH_DEBUG ? 4 : 12)) {
 		open_lesson(&l, temporary(parts));
 		l.cancel_at = stop;
 		assert_int_equal(teach(&l, &err), BERTH_EINTERRUPTED);
@@ -655,7 +655,7 @@ static void test_interrupted_search(void **state)
 	lesson l;
 	for (int k = 0; k < 2; k++) {
 		open_taught(&l, temporary(k ? other : whole));
-		l.cfg.teach = 4000;
+		l.cfg.teach = BERTH_DEBUG ? 1000 : 4000;
 		l.cfg.evaluations = 1;
 		if (k) {
 			assert_int_equal(pthread_create(&thread, NULL, cancel_soon, &l), 0);
@@ -863,7 +863,7 @@ static void check_streamed(const berth_objective *objective, bool each)
 	l.cfg.each_objective = each;
 	assert_ok(teach(&l, &err), &err);
 	int64_t steps = l.result.steps;
-	for (int32_t n = 1; n <= 3; n++) {
+	for (int32_t n = BERTH_DEBUG ? 2 : 1; n <= (BERTH_DEBUG ? 2 : 3); n++) {
 		temporary(path);
 		for (int part = 0; part < 2; part++) {
 			open_class(x, n, path);
@@ -1028,7 +1028,7 @@ static void open_tuning(lesson *l, const char *path, const berth_policy_file *fr
 	assert_int_equal(parts.n_kept, 2 * N_ITEMS);
 	assert_ok(berth_fine_tune_cfg(from, &parts, 60, &l->cfg, &err), &err);
 	l->cfg.learner.lr = 3e-3; /* so that some looks are taken and some not */
-	l->cfg.evaluations = 900;
+	l->cfg.evaluations = BERTH_DEBUG ? 500 : 900;
 	l->cfg.path = path;
 	l->cfg.save_s = 0;
 	l->cfg.cancel = as.cancel;
