@@ -36,7 +36,7 @@
 	X(learn, "", "learning", "30 min", "learning alone", .evaluations = 10000, .seeds = 10) \
 	X(layouts, "", "clusters", "10 s", "layouts on Helix's clusters, published ones and ours", 0) \
 	X(layouts_large, "", "clusters", "1 min", "layouts on up to 1,024 servers of eight kinds", 0) \
-	X(measured, "MODEL.onnx...", "measured", "30 min", "learning where an evaluation is a real run", \
+	X(measured, "MODEL...", "measured", "30 min", "learning where an evaluation is a real run", \
 	  .evaluations = 100, .seeds = 3) \
 	X(mix, "", "clusters", "2 min", "copies for requests of unlike sizes", .evaluations = 1000) \
 	X(new_pairs, "", "learning", "1 h", "the same on 100 pairs drawn by a rule, for each objective", \

@@ -1,5 +1,6 @@
-/* Does learning pay where an evaluation is a real run? ONNX Runtime on two CPU workers of full and half
- * speed, of which the fast one holds six tenths of the model, by the CPU's clock. Both ways measure a
+/* Does learning pay where an evaluation is a real run? Two CPU workers of full and half speed, of which the
+ * fast one holds six tenths of the model, by the CPU's clock: threads of ONNX Runtime, or for a PyTorch
+ * module (FILE.py:FACTORY) processes, as Python computes in one thread at a time. Both ways measure a
  * placement, re-fit the simulator to all runs, and choose the next one on it, until the runs are used up:
  *   learning   a policy trained in the profiled simulator clones the fastest four, goes on learning in the
  *              present one, and proposes the best that came up, three draws, and what `berth` makes of it
@@ -115,11 +116,17 @@ static void open_engine(const char *file, subject *x, berth_measured *m)
 		"{\"format\":\"berth-system\",\"version\":1,\"name\":\"pair\",\"contention\":false,"
 		"\"devices\":[{\"name\":\"cpu0\",\"kind\":\"cpu\"},{\"name\":\"cpu1\",\"kind\":\"cpu\"}],"
 		"\"links\":[{\"from\":\"cpu0\",\"to\":\"cpu1\",\"bandwidth\":1e10,\"both_ways\":true}]}";
+	const char *engine = berth_module_file_length(file)
+		? "torch --devices cpu0=cpu,cpu1=cpu*0.5 --threads 1 --processes --clock cpu"
+		: "ort --devices cpu0,cpu1=0.5 --clock cpu";
+	berth_read_options words = {.module_graph = berth_module_graph_of};
 	berth_measured_cfg how = berth_measured_cfg_default();
-	MUST(berth_graph_load(file, NULL, &x->mem, &x->tmp, &x->g, NULL, &err));
+	MUST(berth_graph_load(file, &words, &x->mem, &x->tmp, &x->g, NULL, &err));
+	MUST(berth_graph_split(file, NULL, &x->mem, &how.model, &words, &err));
+	how.dim = words.dim;
+	how.n_dims = words.n_dims;
 	MUST(berth_system_parse_json("pair", pair, sizeof pair - 1, &x->mem, &x->tmp, &x->s, &err));
-	MUST(berth_engine_find("ort --devices cpu0,cpu1=0.5 --clock cpu", &x->mem, &how.engine, &err));
-	how.model = file;
+	MUST(berth_engine_find(engine, &x->mem, &how.engine, &err));
 	MUST(berth_measured_open(&how, &x->g, &x->s, &x->mem, m, &err));
 }
 
@@ -183,12 +190,12 @@ static double add_row(const char *file, uint64_t seed, int64_t runs)
 			              took[i == SINGLE ? ANNEAL : SINGLE][k];
 	}
 	MUST(berth_spread_of(ratio[SINGLE], TURNS, &x.tmp, &spread, &err));
-	const char *name = strrchr(file, '/');
+	const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
+	name += berth_module_file_length(name) ? berth_module_file_length(name) + 1 : 0;
 	printf("| %.*s | %.2f ms | %.3f | %.3f | %.3f (%.3f to %.3f) | %d, %d |\n",
-	       (int)strcspn(name ? name + 1 : file, "."), name ? name + 1 : file,
-	       1e3 * bench_median(took[SINGLE], TURNS), bench_median(ratio[LEARN], TURNS),
-	       bench_median(ratio[ANNEAL], TURNS), spread.median, spread.low, spread.high,
-	       (int)got[LEARN].n_measured, (int)got[ANNEAL].n_measured);
+	       (int)strcspn(name, "."), name, 1e3 * bench_median(took[SINGLE], TURNS),
+	       bench_median(ratio[LEARN], TURNS), bench_median(ratio[ANNEAL], TURNS), spread.median,
+	       spread.low, spread.high, (int)got[LEARN].n_measured, (int)got[ANNEAL].n_measured);
 	berth_measured_close(&m);
 	berth_arena_free(&policy.mem);
 	bench_close(&x);
@@ -206,7 +213,7 @@ void table_measured(const bench_options *o)
 		for (int32_t seed = 1; seed <= o->seeds && n < BENCH_N(ratio); seed++)
 			ratio[n++] = add_row(o->word[i], (uint64_t)seed, o->evaluations);
 	if (n == 0)
-		bench_refuse("which models? tests/fixtures/*.onnx");
+		bench_refuse("which models? tests/fixtures/*.onnx tests/torch/fidelity_models.py:branched");
 	berth_interval v = berth_bootstrap(ratio, n, berth_median, &tmp);
 	printf("\nmedian of %d: %.3f (%.3f to %.3f)\n", (int)n, v.middle, v.low, v.high);
 	berth_arena_free(&tmp);
