@@ -72,7 +72,7 @@ static void read_corpus(const char *corpus)
 		berth_arena_free(&mem);
 		berth_arena_free(&tmp);
 		if (any)
-			assert_fails_each(read_again, &x, BERTH_DEBUG ? 3 : 1);
+			assert_fails_each(read_again, &x, BERTH_DEBUG ? 7 : 1);
 	}
 }
 

@@ -152,7 +152,7 @@ static void check_modes(const instance *p, berth_arena *mem)
 static void test_equals_brute_force(void **state)
 {
 	(void)state;
-	for (uint64_t seed = 0; seed < 10000; seed++) {
+	for (uint64_t seed = 0; seed < (BERTH_DEBUG ? 1500 : 10000); seed++) {
 		berth_arena mem = {0};
 		berth_rng rng = berth_rng_seed(seed, 1);
 		int32_t n = (int32_t)berth_rng_below(&rng, 13), max_alts = n <= 5 ? MAX_ALTS : n <= 8 ? 3 : 2;
@@ -169,7 +169,7 @@ static void test_equals_brute_force(void **state)
 static void test_equals_brute_force_of_four(void **state)
 {
 	(void)state;
-	for (uint64_t seed = 0; seed < 300; seed++) {
+	for (uint64_t seed = 0; seed < (BERTH_DEBUG ? 60 : 300); seed++) {
 		berth_arena mem = {0};
 		berth_rng rng = berth_rng_seed(seed, 2);
 		instance p = random_instance(&rng, 7, 4, 18, 1000, 0, &mem);
@@ -329,7 +329,7 @@ static void test_parallel_edges_add(void **state)
 static void test_moves_keep_the_problem(void **state)
 {
 	(void)state;
-	for (uint64_t seed = 0; seed < 500; seed++) {
+	for (uint64_t seed = 0; seed < (BERTH_DEBUG ? 100 : 500); seed++) {
 		berth_arena mem = {0};
 		berth_rng rng = berth_rng_seed(seed, 4);
 		berth_err err;
@@ -472,7 +472,7 @@ static berth_status build_doubled(const instance *p, berth_arena *mem, berth_pbq
 static void test_near_annealing(void **state)
 {
 	(void)state;
-	for (uint64_t seed = 0; seed < 6; seed++) {
+	for (uint64_t seed = 0; seed < (BERTH_DEBUG ? 4 : 6); seed++) {
 		berth_arena mem = {0}, tmp = {0};
 		berth_rng rng = berth_rng_seed(seed, 6);
 		berth_err err;
@@ -570,7 +570,7 @@ static void test_each_allocation_may_fail(void **state)
 	for (int32_t v = 0; v < p.n; v++)
 		p.k[v] = MAX_ALTS;
 	random_costs(&p, &rng, 1000, 0);
-	for (long k = 0;; k++) {
+	for (long k = 0;; k += BERTH_DEBUG ? 5 : 1) {
 		failing_allocator f;
 		berth_arena mem, tmp;
 		berth_err err;
