@@ -53,6 +53,8 @@
 	  .evaluations = 10000, .threads = 2) \
 	X(pool_bounds, "", "bounds", "5 min", "the bound of memory pools, and without them", \
 	  .evaluations = 3000) \
+	X(quickest, "", "learning", "8 min", "berth by annealing from peft-contended in a short time", \
+	  .seeds = 3) \
 	X(replicas, "", "clusters", "2 min", "copies of a model for throughput", .evaluations = 1000) \
 	X(serving, "", "clusters", "1 min", "language models over unlike servers", 0) \
 	X(solvers, "", "learning", "5 min", "other solvers at equal CPU time", .seeds = 3, .seconds = 1) \

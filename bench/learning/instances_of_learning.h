@@ -31,6 +31,9 @@ void print_timed(int i);
 /* Annealing as it was before there were estimates, with the seeds of that time. */
 extern const berth_method plain_annealing;
 
+/* The cheapest search of all: annealing from `peft-contended`. */
+extern const berth_method peft_annealing;
+
 /* What the shipped policy was not trained on. */
 
 /* Pairs by a list: each of these graphs on each of these systems. No family is in scripts/training-pairs, but

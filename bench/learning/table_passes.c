@@ -92,7 +92,6 @@ typedef struct answer {
 	int drawn, alike;           /* draws, and those that are placements drawn before */
 } answer;
 
-/* The cheapest search of all. */
 static berth_status annealed_peft(berth_search *s, berth_arena *tmp, berth_err *err)
 {
 	berth_cooling c;
@@ -103,7 +102,7 @@ static berth_status annealed_peft(berth_search *s, berth_arena *tmp, berth_err *
 	return berth_cooling_finish(&c, tmp, err);
 }
 
-static const berth_method peft_annealing = {"anneal", "from peft-contended", true, annealed_peft, NULL, NULL};
+const berth_method peft_annealing = {"peft-contended, annealed", "", true, annealed_peft, NULL, NULL};
 
 /* n draws more, one by one. */
 static void draw(berth_proposals *p, berth_search *s, int n, answer *out)

@@ -149,6 +149,48 @@ void table_time(const bench_options *o)
 	}
 }
 
+/* ---- the quickest search ---- */
+
+/* Median ratio over seeds of `berth` in so many CPU seconds to annealing from `peft-contended` in as many as
+ * it took. */
+static double by_quickest(const subject *x, double seconds, int n_seeds)
+{
+	double ratio[MAX_SEEDS];
+	for (int k = 0; k < n_seeds; k++) {
+		berth_search_cfg cfg = {
+			.seed = (uint64_t)k + 1, .evaluations = BERTH_UNLIMITED, .cpu_s = seconds};
+		double from = berth_cpu_seconds(), value = bench_value(x, bench_method("berth"), &cfg);
+		cfg.cpu_s = berth_cpu_seconds() - from;
+		ratio[k] = value / bench_value(x, &peft_annealing, &cfg);
+	}
+	return bench_median(ratio, n_seeds);
+}
+
+void table_quickest(const bench_options *o)
+{
+	static const double seconds[] = {0.01, 0.04, 0.1, 1};
+	printf("\n### The quickest search\n\n`berth` by annealing from `peft-contended`, in as much CPU time "
+	       "as "
+	       "`berth` took: medians of %d seed%s on the pairs above.\n\n",
+	       o->seeds, o->seeds == 1 ? "" : "s");
+	bench_head("instances|s|geometric mean|of|better by 0.1 %|worse by 0.1 %|not worse by over 0.5 %|the "
+	           "worst");
+	for (int i = 0; i < 2 * BENCH_N(seconds); i++) {
+		const int first = i < BENCH_N(seconds) ? 0 : N_CHOSEN, t = i % BENCH_N(seconds);
+		ratios r = {0};
+		double most = 0;
+		for (int k = first; k < first + N_CHOSEN; k++) {
+			BENCH_OPEN_TIMED(x, k);
+			double ratio = by_quickest(&x, seconds[t], o->seeds);
+			add_ratio(&r, ratio);
+			most = isfinite(ratio) ? fmax(most, ratio) : most;
+		}
+		printf("| %s | %g | %.4f | %d | %d | %d | %.0f %% | %.3f |\n",
+		       first ? "drawn by the rule" : "chosen", seconds[t], bench_mean_of(r.mean), r.mean.n,
+		       r.better, r.worse, 100.0 * r.close / r.mean.n, most);
+	}
+}
+
 /* ---- other solvers ---- */
 
 typedef struct standing {
@@ -192,7 +234,8 @@ void table_solvers(const bench_options *o)
 		r.method[k] = bench_method(names[k]);
 	printf("\n## Other solvers at equal CPU time: %g s, one thread\n\nMedian of %d seed%s: values by "
 	       "`berth`'s, which stands in seconds. Above 1: `berth` is better. `milp` answers once, by CBC "
-	       "on at most 16 groups.\n\n", o->seconds, o->seeds, o->seeds == 1 ? "" : "s");
+	       "on at most 16 groups.\n\n",
+	       o->seconds, o->seeds, o->seeds == 1 ? "" : "s");
 	print_head(&r, "");
 	for (int i = 0; i < N_TIMED; i += EVERY)
 		print_solvers(i, &r, o, &all);
@@ -203,8 +246,8 @@ void table_solvers(const bench_options *o)
 	printf(". The best or within 0.1 %% of it:");
 	for (int k = 0; k < r.n; k++)
 		printf("%s %s %d", k ? "," : "", names[k], all.best[k]);
-	printf(" of %d. `milp` took %.1f s of CPU in the mean, %.1f at most.\n",
-	       n, all.milp_s / n, all.milp_most_s);
+	printf(" of %d. `milp` took %.1f s of CPU in the mean, %.1f at most.\n", n, all.milp_s / n,
+	       all.milp_most_s);
 }
 
 /* ---- other worlds ---- */
