@@ -219,7 +219,7 @@ static void check_best(const char *recipe, int n_trials)
 static void test_dense(void **state)
 {
 	(void)state;
-	check_best("llama-3-8b", 60);
+	check_best("llama-3-8b", BERTH_DEBUG ? 20 : 60);
 	check_best("gemma-2-2b", 30);
 }
 
@@ -227,7 +227,7 @@ static void test_dense(void **state)
 static void test_mixture(void **state)
 {
 	(void)state;
-	check_best("mixtral-8x7b", 20);
+	check_best("mixtral-8x7b", BERTH_DEBUG ? 8 : 20);
 }
 
 static berth_status find_once(void *ctx, berth_arena *mem, berth_arena *tmp, berth_err *err)

@@ -10,7 +10,7 @@
 #include <cJSON.h>
 #include <math.h>
 
-enum { N_BARE = BERTH_DEBUG ? 3000 : 10000, N_POOLED = BERTH_DEBUG ? 1500 : 3000 }; /* instances */
+enum { N_BARE = BERTH_DEBUG ? 1500 : 10000, N_POOLED = BERTH_DEBUG ? 1000 : 3000 }; /* instances */
 
 /* The order that a placement carries, or NULL. */
 static int32_t *read_order(small_problem *c, const char *placement)

@@ -505,7 +505,7 @@ static void test_largest_sizes(void **state)
 	(void)state;
 	int32_t n;
 	const berth_zoo_model *m = berth_zoo_list(&n);
-	int each = BERTH_DEBUG ? support_sampled(1, 8, "for one model that is looked at") : 1;
+	int each = BERTH_DEBUG ? support_sampled(1, 16, "for one model that is looked at") : 1;
 	for (int32_t i = 0; i < n; i += each) {
 		berth_arena mem = {0}, tmp = {0};
 		berth_graph g;
@@ -534,8 +534,9 @@ static void test_each_allocation_may_fail(void **state)
 	(void)state;
 	static const char *const specs[] = {"zoo:alexnet:batch=2:training=1", "zoo:llama-layer",
 	                                    "zoo:random:training=1"};
+	const long step = BERTH_DEBUG ? 4 : 1;
 	size_t i = 0;
-	for (long k = 0; i < sizeof specs / sizeof *specs; k++) {
+	for (long k = 0; i < sizeof specs / sizeof *specs; k += step) {
 		failing_allocator f;
 		berth_arena mem, tmp;
 		berth_graph g;
@@ -549,7 +550,7 @@ static void test_each_allocation_may_fail(void **state)
 		assert_int_equal(f.live, 0);
 		if (st == BERTH_OK) {
 			assert_true(k > 0);
-			k = -1;
+			k = -step;
 			i++;
 			continue;
 		}
