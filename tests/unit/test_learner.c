@@ -183,7 +183,8 @@ static void test_one_shot_threads(void **state)
 	small_problem_build(&x, "zoo:random:ops=60:seed=4", "hetero-cluster");
 	for (int threads = 1; threads <= 8; threads += threads < 3 ? 1 : 5) {
 		berth_search s, *all = &s;
-		berth_search_cfg cfg = {.seed = 1, .evaluations = 1200};
+		const int64_t n = BERTH_DEBUG ? 500 : 1200;
+		berth_search_cfg cfg = {.seed = 1, .evaluations = n};
 		berth_learner_cfg learner = berth_learner_cfg_default();
 		berth_learner l;
 		berth_err err;
@@ -200,7 +201,7 @@ static void test_one_shot_threads(void **state)
 			assert_int_equal(stats.n, left);
 		}
 		berth_pool_free(cfg.pool);
-		assert_int_equal(s.evaluations, 1200);
+		assert_int_equal(s.evaluations, n);
 		if (first)
 			assert_memory_equal(first, l.params, policy_param_count(&l.dims) * sizeof *first);
 		first = l.params;
