@@ -5,6 +5,7 @@
 #include "instances_of_learning.h"
 #include "partial.h"
 #include "proposals.h"
+#include "seeds.h"
 #include "sim.h"
 #include "traffic.h"
 
@@ -92,29 +93,36 @@ typedef struct answer {
 	int drawn, alike;           /* draws, and those that are placements drawn before */
 } answer;
 
+/* Of few evaluations it is one run, each worth a choice among many moves, as in `berth` (method_berth.c). */
 static berth_status annealed_peft(berth_search *s, berth_arena *tmp, berth_err *err)
 {
+	enum { CANDIDATES = 100 };
 	berth_cooling c;
 	BERTH_TRY(berth_method_run(bench_method("peft-contended"), s, tmp, err));
 	if (!berth_can_move(s->p))
 		return BERTH_OK;
+	s->candidates = berth_seeds_few(s) ? CANDIDATES : 0;
 	BERTH_TRY(berth_cooling_new(s, true, s->mem, &c, err));
+	if (berth_seeds_few(s))
+		c.heats.n_steps = s->cfg.evaluations - s->evaluations;
 	return berth_cooling_finish(&c, tmp, err);
 }
 
 const berth_method peft_annealing = {"peft-contended, annealed", "", true, annealed_peft, NULL, NULL};
 
-/* n draws more, one by one. */
+/* n draws more, one by one: placements with their orders. */
 static void draw(berth_proposals *p, berth_search *s, int n, answer *out)
 {
 	const size_t ops = (size_t)s->p->n_ops;
-	int32_t *seen = bench_new(s->mem, (size_t)n * ops, sizeof *seen);
+	int32_t *seen = bench_new(s->mem, 2 * (size_t)n * ops, sizeof *seen);
 	for (int i = 0; i < n; i++) {
+		int32_t *own = seen + 2 * (size_t)i * ops;
 		bool known = false;
 		berth_proposals_offer_draws(p, 2);
+		BERTH_COPY(own, p->batch.op_devs, ops);
+		BERTH_COPY(own + ops, p->batch.orders, ops);
 		for (int k = 0; k < i && !known; k++)
-			known = memcmp(seen + (size_t)k * ops, p->batch.op_devs, ops * sizeof *seen) == 0;
-		BERTH_COPY(seen + (size_t)i * ops, p->batch.op_devs, ops);
+			known = memcmp(seen + 2 * (size_t)k * ops, own, 2 * ops * sizeof *seen) == 0;
 		out->alike += known;
 	}
 	out->drawn += n;
@@ -187,7 +195,7 @@ static void add_pair(page *w, const bench_pair pair, int64_t evaluations)
 	for (int k = 0; k < N_ANSWERS; k++) {
 		answer *a = &w->answer[k];
 		give(&x, k, w->n, a);
-		best = fmin(best, fmin(a->value[w->n], a->annealed[w->n]));
+		best = fmin(best, fmin(a->value[w->n], fmin(a->annealed[w->n], a->as_often[w->n])));
 	}
 	w->best[w->n++] = best;
 }
