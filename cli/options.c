@@ -207,9 +207,16 @@ static berth_status take(cli *c, const cli_option *o, const char *text, berth_er
 
 /* ---- walking ---- */
 
+static bool has_option(const cli_option *o, const char *name)
+{
+	while (o->name && strcmp(o->name, name) != 0)
+		o++;
+	return o->name;
+}
+
 /* As other programs call sizes of a model: --ctx N is --dim context=N, where no option begins like that. */
 static const char *const sizes[][2] = {{"ctx", "context"}, {"batch", "batch"}, {"kv-type", "cache"}};
-enum { SIZES = sizeof sizes / sizeof *sizes, SIZE_ID = FIRST_ID + MAX_OPTIONS, FOR_ID = SIZE_ID + SIZES };
+enum { SIZES = sizeof sizes / sizeof *sizes, SIZE_ID = FIRST_ID + MAX_OPTIONS, FOR_ID = SIZE_ID + SIZES, TIME_ID };
 
 static const cli_option *by_id(const cli_option *options, int id)
 {
@@ -248,8 +255,9 @@ static berth_status refuse(const cli *c, int found, berth_err *err)
 	const char *names[MAX_OPTIONS], *word = c->argv[optind - 1];
 	char dashed[MAX_OPTIONS][32], hint[96], typed[64];
 	int32_t n = 0;
-	if (optopt == FOR_ID)
-		return berth_fail(err, BERTH_EINVAL, "%s: option --for needs a value", verb->name);
+	if (optopt == FOR_ID || optopt == TIME_ID)
+		return berth_fail(err, BERTH_EINVAL, "%s: option --%s needs a value", verb->name,
+		                  optopt == FOR_ID ? "for" : "time");
 	if (optopt >= SIZE_ID)
 		return berth_fail(err, BERTH_EINVAL, "%s: option --%s needs a value", verb->name,
 		                  sizes[optopt - SIZE_ID][0]);
@@ -291,8 +299,11 @@ static void add_sizes(const cli_option *options, struct option *longs)
 		if (!o->name)
 			*longs++ = (struct option){sizes[i][0], required_argument, NULL, SIZE_ID + i};
 	}
-	/* where it is no option it is no short --forbid */
-	*longs++ = (struct option){"for", required_argument, NULL, FOR_ID};
+	/* where they are no options they are no short --forbid and --timeout */
+	if (!has_option(options, "for"))
+		*longs++ = (struct option){"for", required_argument, NULL, FOR_ID};
+	if (!has_option(options, "time") && has_option(options, "timeout"))
+		*longs++ = (struct option){"time", required_argument, NULL, TIME_ID};
 	*longs = (struct option){0};
 }
 
@@ -307,7 +318,7 @@ static berth_status take_size(cli *c, int i, const char *text, berth_err *err)
 	return take(c, dim, text, err);
 }
 
-static void tables(const cli_option *options, struct option longs[MAX_OPTIONS + SIZES + 2],
+static void tables(const cli_option *options, struct option longs[MAX_OPTIONS + SIZES + 3],
                    char shorts[2 * MAX_OPTIONS + 2])
 {
 	*shorts++ = ':';
@@ -392,7 +403,7 @@ static berth_status find_sandbox(cli *c, berth_err *err)
 
 berth_status cli_parse(cli *c, const cli_option *options, int min_args, int max_args, berth_err *err)
 {
-	struct option longs[MAX_OPTIONS + SIZES + 2];
+	struct option longs[MAX_OPTIONS + SIZES + 3];
 	char shorts[2 * MAX_OPTIONS + 2];
 	tables(options, longs, shorts);
 	c->options = options;
@@ -410,6 +421,11 @@ berth_status cli_parse(cli *c, const cli_option *options, int min_args, int max_
 			                  "option of place, compare, simulate, show, check-certificate, "
 			                  "train and configure",
 			                  c->verb->name);
+		if (found == TIME_ID)
+			return berth_fail(err, BERTH_EINVAL,
+			                  "%s: there is no --time%s; --timeout is what an answer of an engine "
+			                  "may take", c->verb->name,
+			                  has_option(options, "evaluations") ? ", --evaluations is the limit" : "");
 		if (found >= SIZE_ID) {
 			BERTH_TRY(take_size(c, found - SIZE_ID, optarg, err));
 			continue;

@@ -87,7 +87,11 @@ static berth_status adapt(cli *c, const args *a, state *s, berth_err *err)
 {
 	berth_measured m;
 	BERTH_TRY(cli_engine_open(c, &a->engine, c->args[0], &s->g, &s->s, NULL, &m, &s->engine, err));
-	berth_status st = all_ways(c, &m, s, err);
+	berth_status st = BERTH_OK;
+	for (int32_t d = 0; d < s->s.n_devs && st == BERTH_OK; d++)
+		st = berth_measured_check_device(&m, d, err);
+	if (st == BERTH_OK)
+		st = all_ways(c, &m, s, err);
 	s->failures = m.failures;
 	berth_measured_close(&m);
 	return st;

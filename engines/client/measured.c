@@ -134,14 +134,11 @@ struct question {
 	berth_transfer_row **transfers;
 };
 
-static berth_status check_devices(const berth_measured *m, const question *q, berth_err *err)
+berth_status berth_measured_check_device(const berth_measured *m, int32_t dev, berth_err *err)
 {
 	char names[200] = "";
 	size_t n = 0;
-	int32_t i = 0;
-	while (i < q->n_devs && m->dev_engine[q->dev[i]] >= 0)
-		i++;
-	if (i == q->n_devs)
+	if (m->dev_engine[dev] >= 0)
 		return BERTH_OK;
 	for (int32_t d = 0; d < m->n_engine_devs && n < sizeof names - 40; d++)
 		n += (size_t)snprintf(names + n, sizeof names - n, "%s%.30s", d ? ", " : "",
@@ -150,7 +147,14 @@ static berth_status check_devices(const berth_measured *m, const question *q, be
 	const char *hint =
 		strcmp(engine, "ort") ? "" : "; --engine 'ort --providers DEVICE=PROVIDER,...' has others";
 	return berth_fail(err, BERTH_EINFEASIBLE, "engine '%.60s' has no device '%.60s' (it has %s)%s",
-	                  engine, m->s->dev_name[q->dev[i]], names, hint);
+	                  engine, m->s->dev_name[dev], names, hint);
+}
+
+static berth_status check_devices(const berth_measured *m, const question *q, berth_err *err)
+{
+	for (int32_t i = 0; i < q->n_devs; i++)
+		BERTH_TRY(berth_measured_check_device(m, q->dev[i], err));
+	return BERTH_OK;
 }
 
 /* Bytes that the answer can have: for each operator or size asked about its samples, three numbers each, and
