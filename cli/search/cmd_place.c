@@ -32,7 +32,16 @@ static berth_status keep_best(cli *c, const place_args *a, place_state *s, berth
 	return place_rescue_open(c, &s->p, cfg, x, err);
 }
 
-/* A plan for an interruption that comes before the search: bounds may take seconds. It is no part of the
+/* May bounds take seconds? */
+static bool bounds_are_slow(const cli_budget *b)
+{
+	enum { LONG_S = 2, MANY = 100000 }; /* bounds have a tenth of the search */
+	return strcmp(b->bound, "strong") == 0 ||
+	       (strcmp(b->bound, "fast") != 0 &&
+	        (b->limit_s[0] >= LONG_S || b->limit_s[1] >= LONG_S || b->evaluations.n >= MANY));
+}
+
+/* A plan for an interruption that comes before the search, while bounds are looked for. It is no part of the
  * answer, and where there is none so quickly there is none; nor for an engine, which may not be told it. */
 static berth_status keep_first(cli *c, const place_args *a, place_state *s, berth_err *err)
 {
@@ -40,7 +49,7 @@ static berth_status keep_first(cli *c, const place_args *a, place_state *s, bert
 	berth_search_cfg cfg;
 	berth_bounds fast;
 	berth_solution r;
-	bool slow = a->out && !s->s.engine && strcmp(a->budget.bound, "strong") == 0;
+	bool slow = a->out && !s->s.engine && bounds_are_slow(&a->budget);
 	if (!slow || a->pareto.objectives.n || a->requests.n || a->replicas)
 		return BERTH_OK;
 	BERTH_TRY(berth_method_find("heft", &quick, err));
