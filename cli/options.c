@@ -216,7 +216,12 @@ static bool has_option(const cli_option *o, const char *name)
 
 /* As other programs call sizes of a model: --ctx N is --dim context=N, where no option begins like that. */
 static const char *const sizes[][2] = {{"ctx", "context"}, {"batch", "batch"}, {"kv-type", "cache"}};
-enum { SIZES = sizeof sizes / sizeof *sizes, SIZE_ID = FIRST_ID + MAX_OPTIONS, FOR_ID = SIZE_ID + SIZES, TIME_ID };
+enum {
+	SIZES = sizeof sizes / sizeof *sizes,
+	SIZE_ID = FIRST_ID + MAX_OPTIONS,
+	FOR_ID = SIZE_ID + SIZES,
+	TIME_ID
+};
 
 static const cli_option *by_id(const cli_option *options, int id)
 {
@@ -305,6 +310,14 @@ static void add_sizes(const cli_option *options, struct option *longs)
 	if (!has_option(options, "time") && has_option(options, "timeout"))
 		*longs++ = (struct option){"time", required_argument, NULL, TIME_ID};
 	*longs = (struct option){0};
+}
+
+static berth_status no_time(const char *verb, const cli_option *options, berth_err *err)
+{
+	const char *instead = has_option(options, "evaluations") ? " (--evaluations limits)" : "";
+	return berth_fail(err, BERTH_EINVAL,
+	                  "%s: there is no --time%s; --timeout is what an answer of an engine may take", verb,
+	                  instead);
 }
 
 static berth_status take_size(cli *c, int i, const char *text, berth_err *err)
@@ -422,10 +435,7 @@ berth_status cli_parse(cli *c, const cli_option *options, int min_args, int max_
 			                  "train and configure",
 			                  c->verb->name);
 		if (found == TIME_ID)
-			return berth_fail(err, BERTH_EINVAL,
-			                  "%s: there is no --time%s; --timeout is what an answer of an engine "
-			                  "may take", c->verb->name,
-			                  has_option(options, "evaluations") ? ", --evaluations is the limit" : "");
+			return no_time(c->verb->name, options, err);
 		if (found >= SIZE_ID) {
 			BERTH_TRY(take_size(c, found - SIZE_ID, optarg, err));
 			continue;

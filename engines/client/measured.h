@@ -140,7 +140,7 @@ berth_status berth_measured_transfers(berth_measured *m, int32_t from, int32_t t
                                       int32_t n, int32_t repeats, berth_arena *mem, berth_arena *tmp,
                                       berth_transfer_row **rows, berth_err *err);
 
-/* Has the engine, which is open, a device of this name? Fails: BERTH_EINFEASIBLE, naming those that it has. */
+/* Has the engine, which is open, this device? Fails: BERTH_EINFEASIBLE, naming those that it has. */
 berth_status berth_measured_check_device(const berth_measured *m, int32_t dev, berth_err *err);
 
 /* Change the speed of a device from now on, to a fraction of what it was at the engine's start. It is for
