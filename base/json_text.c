@@ -293,14 +293,17 @@ berth_status berth_json_parse(const char *file, const char *text, size_t size, c
 	const char *end = text;
 	BERTH_TRY(check_text(file, text, size, err));
 	cJSON *doc = cJSON_ParseWithLengthOpts(text, size, &end, 0);
-	if (!doc && !berth_json_fault(text, size))
+	size_t mark = size > 4 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; /* of UTF-8 */
+	const char *fault = berth_json_fault(text + mark, size - mark);
+	if (!doc && !fault)
 		return berth_nomem(err);
 	if (!doc)
 		return syntax_error(file, text, end, text + size, what_is_wrong(text, end, text + size), err);
-	end = skip_blanks(end, text + size);
-	if (end < text + size) {
+	if (fault) { /* cJSON takes more: leading zeros, ends of lines in strings */
+		bool behind = fault < text + size && fault == skip_blanks(end, text + size);
 		cJSON_Delete(doc);
-		return syntax_error(file, text, end, text + size, "text after the end of the JSON document",
+		return syntax_error(file, text, fault, text + size,
+		                    behind ? "text after the end of the JSON document" : "JSON syntax error",
 		                    err);
 	}
 	*out = doc;

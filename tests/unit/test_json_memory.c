@@ -95,7 +95,11 @@ static void test_readers(void **state)
 
 static void check(const char *text, bool is)
 {
+	cJSON *doc = NULL;
 	assert_int_equal(!berth_json_fault(text, strlen(text)), is);
+	assert_int_equal(berth_json_parse("f", text, strlen(text), &doc, NULL),
+	                 is ? BERTH_OK : BERTH_EFORMAT);
+	cJSON_Delete(doc);
 }
 
 static void test_check(void **state)
@@ -109,6 +113,8 @@ static void test_check(void **state)
 		"\"\\ud800\"", "\"\\udc00\"", "{\"a\":}", "{,}", "nulll", "\"a\nb\"", "\"\\ud800\\u0041\"",
 		"\"\\"};
 	char digits[65];
+	cJSON *doc;
+	berth_err err;
 	(void)state;
 	for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
 		check(yes[i], true);
@@ -118,6 +124,10 @@ static void test_check(void **state)
 	digits[64] = '\0';
 	check(digits, false);
 	check(digits + 1, true);
+	assert_ok(berth_json_parse("f", "\xef\xbb\xbf{}", 5, &doc, &err), &err);
+	cJSON_Delete(doc);
+	assert_int_equal(berth_json_parse("f", "{\n\"a\":007}", 10, &doc, &err), BERTH_EFORMAT);
+	assert_string_equal(err.msg, "f:2:6: JSON syntax error near '07}'");
 }
 
 static void test_depth(void **state)
