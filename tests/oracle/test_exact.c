@@ -370,7 +370,8 @@ static void strong_bounds_survive_failing_allocations(void **state)
 		close_world(&w);
 	}
 	assert_ok(berth_bounds_new(&w.p, &w.tmp, &fast, &err), &err);
-	for (long k = 0;; k += BERTH_DEBUG ? 11 : 1) {
+	const int step = support_one_in(11, "failing allocations");
+	for (long k = 0;; k += step) {
 		berth_bound_effort effort = {100, BERTH_BOUND_ALL, true, true};
 		failing_allocator f;
 		berth_arena tmp;

@@ -55,6 +55,14 @@ int support_sampled(int all, int few, const char *what)
 	return few;
 }
 
+int support_one_in(int few, const char *what)
+{
+	if (!BERTH_DEBUG || getenv("BERTH_NIGHTLY"))
+		return 1;
+	print_message("sampled: one in %d %s\n", few, what);
+	return few;
+}
+
 bool support_threads_only(void)
 {
 	if (!getenv("BERTH_THREADS_ONLY") || getenv("BERTH_NIGHTLY"))

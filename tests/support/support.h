@@ -36,6 +36,9 @@ void support_linear(sized_work *work, void *ctx, int size, const char *what, con
  * and it says so. */
 int support_sampled(int all, int few, const char *what);
 
+/* Sanitized a test takes one in few of what there is, and says so; by night, and in other builds, all: 1. */
+int support_one_in(int few, const char *what);
+
 /* Whether only cases with threads are wanted (BERTH_THREADS_ONLY is set, and BERTH_NIGHTLY not); says so. */
 bool support_threads_only(void);
 

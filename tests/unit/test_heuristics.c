@@ -540,9 +540,9 @@ static void test_searches_improve(void **state)
 }
 
 /* Every method with each of its allocations failing in turn, where an answer is possible in a few of them. */
-static void fail_each_allocation(const compiled *c, const berth_method *m)
+static void fail_each_allocation(const compiled *c, const berth_method *m, int step)
 {
-	for (long k = 0;; k += BERTH_DEBUG ? 3 : 1) {
+	for (long k = 0;; k += step) {
 		failing_allocator f;
 		berth_arena mem, tmp;
 		berth_search s;
@@ -570,13 +570,14 @@ static void test_each_allocation_may_fail(void **state)
 {
 	(void)state;
 	static const char *const specs[] = {"zoo:random:ops=9", "zoo:resnet18"};
+	const int step = support_one_in(3, "failing allocations");
 	for (size_t i = 0; i < (BERTH_DEBUG ? 1 : sizeof specs / sizeof *specs); i++) {
 		compiled c;
 		compile_zoo(&c, specs[i], "4gpu");
 		for (int32_t k = 0; k < berth_n_heuristics; k++)
 			if (!of_another_cost_model(berth_heuristics[k]) &&
 			    !berth_method_missing(berth_heuristics[k]))
-				fail_each_allocation(&c, berth_heuristics[k]);
+				fail_each_allocation(&c, berth_heuristics[k], step);
 		discard(&c);
 	}
 }

@@ -570,7 +570,8 @@ static void test_each_allocation_may_fail(void **state)
 	for (int32_t v = 0; v < p.n; v++)
 		p.k[v] = MAX_ALTS;
 	random_costs(&p, &rng, 1000, 0);
-	for (long k = 0;; k += BERTH_DEBUG ? 5 : 1) {
+	const int step = support_one_in(5, "failing allocations");
+	for (long k = 0;; k += step) {
 		failing_allocator f;
 		berth_arena mem, tmp;
 		berth_err err;

@@ -182,7 +182,8 @@ static void test_interrupted_anywhere(void **state)
 	int64_t steps = l.result.steps;
 	close_lesson(&l);
 	assert_true(steps > 20);
-	for (int64_t stop = 1; stop <= steps; stop += 1 + steps / (BERTH_DEBUG ? 4 : 12)) {
+	const int stops = 12 / support_one_in(3, "interruptions");
+	for (int64_t stop = 1; stop <= steps; stop += 1 + steps / stops) {
 		open_lesson(&l, temporary(parts));
 		l.cancel_at = stop;
 		assert_int_equal(teach(&l, &err), BERTH_EINTERRUPTED);
@@ -863,7 +864,8 @@ static void check_streamed(const berth_objective *objective, bool each)
 	l.cfg.each_objective = each;
 	assert_ok(teach(&l, &err), &err);
 	int64_t steps = l.result.steps;
-	for (int32_t n = BERTH_DEBUG ? 2 : 1; n <= (BERTH_DEBUG ? 2 : 3); n++) {
+	const bool all = support_one_in(3, "numbers of ranks") == 1;
+	for (int32_t n = all ? 1 : 2; n <= (all ? 3 : 2); n++) {
 		temporary(path);
 		for (int part = 0; part < 2; part++) {
 			open_class(x, n, path);

@@ -534,7 +534,7 @@ static void test_each_allocation_may_fail(void **state)
 	(void)state;
 	static const char *const specs[] = {"zoo:alexnet:batch=2:training=1", "zoo:llama-layer",
 	                                    "zoo:random:training=1"};
-	const long step = BERTH_DEBUG ? 4 : 1;
+	const int step = support_one_in(4, "failing allocations");
 	size_t i = 0;
 	for (long k = 0; i < sizeof specs / sizeof *specs; k += step) {
 		failing_allocator f;
