@@ -3,6 +3,7 @@
 
 #include "entries.h"
 #include "policy_file.h"
+#include "proposals.h"
 #include "rng.h"
 
 /* With room to learn in. BENCH_OPEN_SIX prints the first cell of a row, too. */
@@ -33,6 +34,10 @@ extern const berth_method plain_annealing;
 
 /* The cheapest search of all: annealing from `peft-contended`. */
 extern const berth_method peft_annealing;
+
+/* The shipped policy's proposals for a search without limits, seed 1. In mem; tmp is scratch. */
+void open_proposals(const subject *x, berth_metric metric, berth_arena *mem, berth_arena *tmp,
+                    berth_search *s, berth_proposals *out);
 
 /* What the shipped policy was not trained on. */
 

@@ -4,7 +4,6 @@
 #include "cooling.h"
 #include "instances_of_learning.h"
 #include "partial.h"
-#include "proposals.h"
 #include "seeds.h"
 #include "sim.h"
 #include "traffic.h"
@@ -46,13 +45,9 @@ static double passes(subject *x, const int32_t *op_dev)
 {
 	BERTH_ARENA(mem);
 	BERTH_ARENA(tmp);
-	const berth_search_cfg cfg = {.seed = 1, .evaluations = BERTH_UNLIMITED};
-	berth_policy_file f;
 	berth_proposals p;
 	berth_search s;
-	MUST(berth_policy_builtin(&mem, &f, &err));
-	MUST(berth_search_new(&x->p, &cfg, &mem, &s, &err));
-	MUST(berth_proposals_new(&f, &s, &mem, &tmp, &p, &err));
+	open_proposals(x, BERTH_LATENCY, &mem, &tmp, &s, &p);
 	MUST(op_dev ? berth_proposals_offer_revised(&p, 1, &op_dev, &tmp, &err)
 	            : berth_proposals_offer_greedy(&p, &tmp, &err));
 	return bench_found(&s);

@@ -170,8 +170,7 @@ void table_quickest(const bench_options *o)
 {
 	static const double seconds[] = {0.01, 0.04, 0.1, 1};
 	printf("\n### The quickest search\n\n`berth` by annealing from `peft-contended`, in as much CPU time "
-	       "as "
-	       "`berth` took: medians of %d seed%s on the pairs above.\n\n",
+	       "as `berth` took: medians of %d seed%s on the pairs above.\n\n",
 	       o->seeds, o->seeds == 1 ? "" : "s");
 	bench_head("instances|s|geometric mean|of|better by 0.1 %|worse by 0.1 %|not worse by over 0.5 %|the "
 	           "worst");

@@ -1,7 +1,6 @@
 /* The shipped policy on what it was not trained on: other model families, other machines, other numbers of
  * devices. */
 #include "instances_of_learning.h"
-#include "proposals.h"
 
 /* What is measured of a pair; the first seven by the best known. SAME_TIME: annealing in the time of
  * START. */
@@ -18,19 +17,25 @@ typedef struct sums {
 
 enum { FEW_EVALUATIONS = 100, DRAWS = 16 };
 
+void open_proposals(const subject *x, berth_metric metric, berth_arena *mem, berth_arena *tmp,
+                    berth_search *s, berth_proposals *out)
+{
+	const berth_search_cfg cfg = {
+		.objective = berth_objective_of(metric), .seed = 1, .evaluations = BERTH_UNLIMITED};
+	berth_policy_file *f = bench_new(mem, 1, sizeof *f);
+	MUST(berth_policy_builtin(mem, f, &err));
+	MUST(berth_search_new(&x->p, &cfg, mem, s, &err));
+	MUST(berth_proposals_new(f, s, mem, tmp, out, &err));
+}
+
 /* The best of one pass and of 16 draws. */
 static double run_draws(const subject *x, berth_metric metric)
 {
 	BERTH_ARENA(mem);
 	BERTH_ARENA(tmp);
-	const berth_search_cfg cfg = {
-		.objective = berth_objective_of(metric), .seed = 1, .evaluations = BERTH_UNLIMITED};
-	berth_policy_file f;
 	berth_proposals p;
 	berth_search s;
-	MUST(berth_policy_builtin(&mem, &f, &err));
-	MUST(berth_search_new(&x->p, &cfg, &mem, &s, &err));
-	MUST(berth_proposals_new(&f, &s, &mem, &tmp, &p, &err));
+	open_proposals(x, metric, &mem, &tmp, &s, &p);
 	MUST(berth_proposals_offer_greedy(&p, &tmp, &err));
 	berth_proposals_offer_draws(&p, (int64_t)2 * DRAWS);
 	return bench_found(&s);
