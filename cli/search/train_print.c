@@ -123,6 +123,8 @@ static berth_status write_report(cli *c, const train_run *t, berth_err *err)
 
 /* ---- text ---- */
 
+enum { MOST_PAIRS = 20 }; /* that have rows */
+
 /* Is the budget no larger than what the first heuristics take? */
 static bool spent_at_start(const train_run *t)
 {
@@ -217,13 +219,34 @@ static berth_status print_tuned(cli *c, const train_run *t, berth_err *err)
 	return cli_table_print(&table, CLI_AS_TEXT, err);
 }
 
+/* What was found by what heuristics found, over all pairs that have both. */
+static void print_gain(const train_run *t)
+{
+	const berth_train_best *best = t->result.best;
+	double sum = 0;
+	int32_t n = 0, nothing = 0;
+	for (int32_t i = 0; best && i < t->n_items; i++) {
+		const double ratio = best[i].value / best[i].portfolio_value;
+		if (isfinite(ratio) && ratio > 0) {
+			sum += log(ratio);
+			n++;
+		}
+		nothing += !isfinite(best[i].value);
+	}
+	if (n > 0)
+		cli_say("best by best seed: %.4f in the geometric mean of %d pairs\n", exp(sum / n), n);
+	if (nothing > 0)
+		cli_say("pairs that nothing was found for that fits: %d\n", nothing);
+}
+
 static berth_status print_best(cli *c, const train_run *t, berth_err *err)
 {
 	const berth_train_best *best = t->result.best;
+	const int32_t shown = t->n_items > MOST_PAIRS ? MOST_PAIRS : t->n_items;
 	cli_table table;
 	cli_table_init(&table, &c->mem, "llrrll");
 	cli_table_head(&table, "graph|system|best|best seed|of|left to learn");
-	for (const berth_train_best *b = best; b && b < best + t->n_items; b++) {
+	for (const berth_train_best *b = best; b && b < best + shown; b++) {
 		cli_cell_text(&table, b->graph);
 		cli_cell_text(&table, b->system);
 		cli_cell_value(&table, &b->objective, b->value);
@@ -231,7 +254,12 @@ static berth_status print_best(cli *c, const train_run *t, berth_err *err)
 		cli_cell_text(&table, b->portfolio_method);
 		cli_cell_text(&table, b->collapsed ? "nothing" : "some");
 	}
-	return cli_table_print(&table, CLI_AS_TEXT, err);
+	BERTH_TRY(cli_table_print(&table, CLI_AS_TEXT, err));
+	if (shown < t->n_items) {
+		cli_say("(and %d more; --json has all)\n", t->n_items - shown);
+		print_gain(t);
+	}
+	return BERTH_OK;
 }
 
 static berth_status print_ranks(cli *c, const berth_train_result *r, berth_err *err)
