@@ -357,12 +357,16 @@ def own_file():
 
 
 def through_berth(berth):
-    """A module that prints and forks: standard output has the one document."""
-    command = [berth, "place", "tests/torch/bad_modules.py:talks:mode=training", "--on", "system:cpu+2gpu",
-               "--evaluations", "50", "--bound", "fast", "--json"]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    check(ran.returncode == 0, f"berth place: {ran.returncode}, {ran.stderr}")
-    check(json.loads(ran.stdout)["graph"] == "bad_modules:talks", f"berth place: {ran.stdout[:200]}")
+    """A module that prints and forks: standard output has the one document. --training is mode=training."""
+    values = []
+    for words in (["tests/torch/bad_modules.py:talks:mode=training"], ["tests/torch/bad_modules.py:talks", "--training"]):
+        command = [berth, "place", *words, "--on", "system:cpu+2gpu", "--evaluations", "50", "--bound", "fast", "--json"]
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+        check(ran.returncode == 0, f"berth place: {ran.returncode}, {ran.stderr}")
+        placed = json.loads(ran.stdout)
+        check(placed["graph"] == "bad_modules:talks", f"berth place: {ran.stdout[:200]}")
+        values.append(placed["value"])
+    check(values[0] == values[1], f"--training: {values}")
 
 
 def main():
