@@ -185,6 +185,18 @@ static void print_spent(const train_run *t)
 	cli_say("\n");
 }
 
+/* The rows of a table over n pairs that it has. */
+static int32_t rows_shown(int32_t n)
+{
+	return n > MOST_PAIRS ? MOST_PAIRS : n;
+}
+
+static void print_more(int32_t n)
+{
+	if (rows_shown(n) < n)
+		cli_say("(and %d more; --json has all)\n", n - rows_shown(n));
+}
+
 static berth_status print_tuned(cli *c, const train_run *t, berth_err *err)
 {
 	const berth_train_tuned *x = &t->result.tuned;
@@ -207,7 +219,7 @@ static berth_status print_tuned(cli *c, const train_run *t, berth_err *err)
 		        cpu, (long long)x->looks);
 	cli_table_init(&table, &c->mem, "lllrrr");
 	cli_table_head(&table, "graph|system|in training|pass before|after|ratio");
-	for (const berth_train_look *p = x->pair; p && p - x->pair < x->n_pairs; p++) {
+	for (const berth_train_look *p = x->pair; p && p - x->pair < rows_shown(x->n_pairs); p++) {
 		double ratio = p->after / p->before;
 		cli_cell_text(&table, p->graph);
 		cli_cell_text(&table, p->system);
@@ -216,7 +228,9 @@ static berth_status print_tuned(cli *c, const train_run *t, berth_err *err)
 		cli_cell_value(&table, &t->cfg.objective, p->after);
 		cli_cell(&table, isnan(ratio) ? "-" : "%.4f", ratio);
 	}
-	return cli_table_print(&table, CLI_AS_TEXT, err);
+	BERTH_TRY(cli_table_print(&table, CLI_AS_TEXT, err));
+	print_more(x->n_pairs);
+	return BERTH_OK;
 }
 
 /* What was found by what heuristics found, over all pairs that have both. */
@@ -242,7 +256,7 @@ static void print_gain(const train_run *t)
 static berth_status print_best(cli *c, const train_run *t, berth_err *err)
 {
 	const berth_train_best *best = t->result.best;
-	const int32_t shown = t->n_items > MOST_PAIRS ? MOST_PAIRS : t->n_items;
+	const int32_t shown = rows_shown(t->n_items);
 	cli_table table;
 	cli_table_init(&table, &c->mem, "llrrll");
 	cli_table_head(&table, "graph|system|best|best seed|of|left to learn");
@@ -255,10 +269,9 @@ static berth_status print_best(cli *c, const train_run *t, berth_err *err)
 		cli_cell_text(&table, b->collapsed ? "nothing" : "some");
 	}
 	BERTH_TRY(cli_table_print(&table, CLI_AS_TEXT, err));
-	if (shown < t->n_items) {
-		cli_say("(and %d more; --json has all)\n", t->n_items - shown);
+	print_more(t->n_items);
+	if (shown < t->n_items)
 		print_gain(t);
-	}
 	return BERTH_OK;
 }
 
