@@ -6,6 +6,7 @@
 #include "report.h"
 #include "results.h"
 #include "say.h"
+#include "statistics.h"
 #include "tell.h"
 
 /* ---- the document ---- */
@@ -234,23 +235,22 @@ static berth_status print_tuned(cli *c, const train_run *t, berth_err *err)
 }
 
 /* What was found by what heuristics found, over all pairs that have both. */
-static void print_gain(const train_run *t)
+static berth_status print_gain(cli *c, const train_run *t, berth_err *err)
 {
-	const berth_train_best *best = t->result.best;
-	double sum = 0;
+	double *ratio;
 	int32_t n = 0, nothing = 0;
-	for (int32_t i = 0; best && i < t->n_items; i++) {
-		const double ratio = best[i].value / best[i].portfolio_value;
-		if (isfinite(ratio) && ratio > 0) {
-			sum += log(ratio);
-			n++;
-		}
-		nothing += !isfinite(best[i].value);
+	BERTH_TRY_NEW(&c->mem, t->n_items, err, ratio);
+	for (const berth_train_best *b = t->result.best; b && b < t->result.best + t->n_items; b++) {
+		ratio[n] = b->value / b->portfolio_value;
+		n += isfinite(ratio[n]) && ratio[n] > 0;
+		nothing += !isfinite(b->value);
 	}
 	if (n > 0)
-		cli_say("best by best seed: %.4f in the geometric mean of %d pairs\n", exp(sum / n), n);
+		cli_say("best by best seed: %.4f in the geometric mean of %d pairs\n",
+		        berth_geomean(ratio, n), n);
 	if (nothing > 0)
 		cli_say("pairs that nothing was found for that fits: %d\n", nothing);
+	return BERTH_OK;
 }
 
 static berth_status print_best(cli *c, const train_run *t, berth_err *err)
@@ -270,9 +270,7 @@ static berth_status print_best(cli *c, const train_run *t, berth_err *err)
 	}
 	BERTH_TRY(cli_table_print(&table, CLI_AS_TEXT, err));
 	print_more(t->n_items);
-	if (shown < t->n_items)
-		print_gain(t);
-	return BERTH_OK;
+	return shown < t->n_items ? print_gain(c, t, err) : BERTH_OK;
 }
 
 static berth_status print_ranks(cli *c, const berth_train_result *r, berth_err *err)
